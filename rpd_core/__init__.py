@@ -23,7 +23,7 @@ from rpd_core.plugin.hookspecs import hookimpl
 from rpd_core.plugin.protocols import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from rpd_core.api import as_environment, as_policy, build_suite, merge_runs, run
+    from rpd_core.api import build_suite, merge_runs, run
     from rpd_core.chance import Draws
     from rpd_core.execute.items import contents, deliver, perform
     from rpd_core.play.actions import first_action, in_every_lane, random_actions
@@ -35,8 +35,6 @@ _LAZY = {
     "Draws": "rpd_core.chance",
     "RankingTable": "rpd_core.results.tables",
     "Run": "rpd_core.results.run",
-    "as_environment": "rpd_core.api",
-    "as_policy": "rpd_core.api",
     "build_suite": "rpd_core.api",
     "contents": "rpd_core.execute.items",
     "deliver": "rpd_core.execute.items",
@@ -61,8 +59,6 @@ __all__ = [
     "Run",
     "SpecError",
     "WrongAnswerError",
-    "as_environment",
-    "as_policy",
     "build_suite",
     "contents",
     "deliver",

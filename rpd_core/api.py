@@ -14,8 +14,8 @@ from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from rpd_core import pipeline
-from rpd_core.config.objects import cannot_take, taken, with_parameters
-from rpd_core.config.resolve import Setup, choose, resolve
+from rpd_core.config.objects import cannot_take, taken
+from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request, Values, declared
 from rpd_core.config.trust import check_trust
 from rpd_core.config.typed import PartRange, parse_parts
@@ -27,8 +27,7 @@ from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.blame import unmet
 from rpd_core.plugin.discovery import BUNDLED
-from rpd_core.plugin.protocols import Environment, PolicyLoader
-from rpd_core.plugin.registry import Registry, finishing, installed
+from rpd_core.plugin.registry import finishing, installed
 from rpd_core.results.like import Like, learned_suffix, request_like, with_what_was_learned
 from rpd_core.results.requests import stored_request
 from rpd_core.results.run import Run, as_run
@@ -45,8 +44,6 @@ C = TypeVar("C", bound="Call")
 Guard = Callable[[str], AbstractContextManager[object]]
 LONGEST_NAME = 150
 """Characters of an analysis's name; those that rpd makes by itself are shorter."""
-
-
 _FINISH = ("draw",)
 """What is done at the end of a run in Python, unless something else is asked for."""
 
@@ -116,17 +113,14 @@ def with_signature(
     """
 
     def decorate(function: Callable[..., R]) -> Callable[P, R]:
-        parameters = [one for name, one in _parameters(of).items() if name not in but]
+        known = inspect.signature(of).parameters
+        parameters = [one for name, one in known.items() if name not in but]
         returned = function.__annotations__["return"]
         signature = inspect.Signature(parameters, return_annotation=returned)
         function.__signature__ = signature  # type: ignore[attr-defined]
         return function
 
     return decorate
-
-
-def _parameters(of: Callable[..., object]) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(of).parameters)
 
 
 @with_signature(Call)
@@ -142,24 +136,9 @@ def run(*args: Any, **keywords: Any) -> Run:
     return carry_out(call_of("run", Call, args, keywords))[0]
 
 
-def as_policy(policy: object, parameters: Values | None = None) -> PolicyLoader:
-    """Return what `run` makes of a policy, with parameters of its loader by name."""
-    return _as_recipe("policy", policy, parameters or {})  # type: ignore[no-any-return]
-
-
-def as_environment(env: object, parameters: Values | None = None) -> Environment:
-    """Return what `run` makes of an environment, with parameters of its plugin by name."""
-    return _as_recipe("environment", env, parameters or {})  # type: ignore[no-any-return]
-
-
-def _as_recipe(kind: str, thing: object, parameters: Values) -> Any:
-    registry = installed()
-    return with_parameters(registry, kind, choose(registry, kind, thing).recipe, parameters)
-
-
 def call_of(function: str, kind: type[C], args: Sequence[object], keywords: Values, *but: str) -> C:
     """Return the call with these arguments, in plain types; refuse any that the function lacks."""
-    known = {*_parameters(kind)} - {*but}
+    known = {*inspect.signature(kind).parameters} - {*but}
     for name in keywords:
         if name not in known:
             raise ConfigError(f"{function}() has no argument {name!r}.{nearest(name, known)}")
@@ -183,10 +162,7 @@ def carry_out(
     before: Callable[[Session], None] | None = None,
     profiler: Profiler | None = None,
 ) -> tuple[Run, dict[str, Path]]:
-    """Do a whole run; return it, and the files to look at by the command that made them.
-
-    `before` is called when the run is open, and may end it.
-    """
+    """Do a whole run; return it, and the files to look at by the command that made them."""
     with session_for(call, setup, profiler) as session:
         if before is not None:
             before(session)
@@ -276,7 +252,14 @@ def session_for(
     """Open the run that a call asks for, in its directory, with its workers."""
     setup = setup or resolve_call(call)
     registry = installed()
-    executor = _executor_for(call.executor, registry)
+    executor: Any = call.executor
+    if isinstance(executor, str):
+        executor = registry.make("executor", executor)
+    else:
+        recipe = taken(registry, "executor", executor)
+        if isinstance(executor, os.PathLike):  # which can be opened, too
+            raise cannot_take("executor", executor)
+        executor = executor if recipe is None else recipe
     workers = call.workers if can_be_shipped(recipe_of(setup)) else 1
     directory = directory_for(call, setup)
     setup = known_rate(setup, directory)
@@ -287,16 +270,6 @@ def session_for(
             with_what_was_learned(session, call.like),
         ):
             yield session
-
-
-def _executor_for(given: object, registry: Registry) -> Any:
-    """Return the executor of a spec, of an object that a plugin takes, or the one given."""
-    if isinstance(given, str):
-        return registry.make("executor", given)
-    recipe = taken(registry, "executor", given)
-    if isinstance(given, os.PathLike):  # which can be opened, too
-        raise cannot_take("executor", given)
-    return given if recipe is None else recipe
 
 
 def resolve_call(call: Call) -> Setup:
@@ -321,17 +294,6 @@ def resolve_call(call: Call) -> Setup:
     return setup
 
 
-def _stored_call(
-    path: str | os.PathLike[str], analysis: str | None = None, **how: Unpack[Playing]
-) -> Call:
-    """Return the call that goes on with a stored analysis; none named: the latest."""
-    directory = RunDirectory(path_of(path, "path", "the folder of a run"))
-    directory.stored()  # raises where it is not a run
-    name = directory.choose_analysis(analysis)
-    stored = stored_request(directory, name, how.get("trust_policy", False), {})
-    return Call(**stored, **how, out=directory.path, analysis=name)
-
-
 @contextmanager
 def continued(
     run: Run | str | os.PathLike[str], **how: Unpack[Playing]
@@ -341,7 +303,11 @@ def continued(
     if opened.setup is not None:
         call = Call(opened.setup.config.env, out=opened.path, analysis=opened.name, **how)
     else:
-        call = _stored_call(opened.path, opened.name, **how)
+        opened.directory.stored()  # raises where it is not a run
+        name = opened.directory.choose_analysis(opened.name)
+        trust = how.get("trust_policy", False)
+        stored = stored_request(opened.directory, name, trust, {})
+        call = Call(**stored, **how, out=opened.path, analysis=name)
     with session_for(call, opened.setup) as session:
         pipeline.prepare_run(session)
         yield session, Run(session.directory.path, call.analysis, session.setup)

@@ -53,7 +53,8 @@ def find_rate(session: Session) -> Setup:
     setup, condition = session.setup, session.setup.condition
     settings = setup.config.settings
     count = pilot_episodes(settings.episodes)
-    shares = passing(condition, _play(session, _pilot_rates(condition), count))
+    rates = (*RATES, *ENDS) if isinstance(condition, LearnsFromEpisodes) else RATES
+    shares = passing(condition, _play(session, rates, count))
     rate, share = choose_rate(shares, settings.condition)
     digest = setup.config.digest()
     found = Pilot(digest, rate, share, settings.condition, RATES, shares, count)
@@ -140,11 +141,6 @@ def pilot_episodes(episodes: int) -> int:
     return min(max(episodes // SHARE, FEWEST_EPISODES), MOST_EPISODES)
 
 
-def _pilot_rates(condition: Condition) -> tuple[float, ...]:
-    """Return the rates at which episodes are needed."""
-    return (*RATES, *ENDS) if isinstance(condition, LearnsFromEpisodes) else RATES
-
-
 def passing(condition: Condition, played: Mapping[float, Episodes]) -> tuple[float, ...]:
     """Return what passes at each of the rates that can be chosen."""
     if not isinstance(condition, LearnsFromEpisodes):
@@ -192,7 +188,6 @@ def _falling(shares: FloatArray) -> FloatArray:
 
 
 def _pilot_words(found: Pilot) -> str:
-    """Return what a pilot found, and whether it is balanced."""
     tried = ", ".join(
         f"{share:.0%} at {rate:g}" for rate, share in zip(found.rates, found.shares, strict=True)
     )

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rpd_core.analysis.analysis import Analysis, analyse, keep_condition
-from rpd_core.analysis.decisions import Decisions, decide, rules_of
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.suite import StoredEpisodes, stored_reach
+from rpd_core.analysis.verdicts import decide, rules_of
 from rpd_core.chance import Phase
-from rpd_core.config.settings import STANDARD_MEASURES, Values
+from rpd_core.config.configuration import plain
+from rpd_core.config.settings import ASKED, STANDARD_MEASURES, Settings, recommended
 from rpd_core.config.typed import PartRange
 from rpd_core.execute.items import run_items
 from rpd_core.play import prepare
 from rpd_core.play.chunks import SuiteChunk
-from rpd_core.plugin.blame import Origin
-from rpd_core.plugin.protocols import Task, WorkItem
+from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.growing import grow_links
 from rpd_core.pruning.imitation import measure_imitation
@@ -59,53 +59,38 @@ def run(session: Session, name: str | None = None) -> Summary:
         measure_imitation(evaluations, targets),
     )  # fmt: skip
     with session.stage("ranking"):
-        recurrence = Recurrence(
-            analysis, session.setup.measures[settings.list_by], settings.evidence
-        )
+        measure, ranking = session.setup.measures[settings.list_by], analysis.rankings
+        recurrence = Recurrence(analysis, measure, settings.evidence)
+        judged = decide(analysis.counted, ranking[settings.list_by], told.reach, rules_of(settings))
+        played = map(directory.evaluation, evaluations.folders.values())
+        stood_on = (directory.suite(), directory.unmutated(), *played)
         answer = summarise(
             name or analysis_name(session), session.setup.config, told, smallest,
-            _judge_decisions(session, analysis), recurrence, _origins(directory, evaluations),
+            judged, recurrence, (one.origin for parts in stood_on for one in parts.records()),
         )  # fmt: skip
     with session.stage("storing"):
         _store_answer(session, answer, analysis, evaluations, swept)
         _store_kept(directory, answer.analysis, smallest)
-        _finish_answer(directory, answer)
+        directory.write_json(f"analyses/{answer.analysis}/summary.json", answer)  # last of all
+        directory.write_json("analyses/latest.json", {"analysis": answer.analysis})
     return answer
-
-
-def _origins(directory: RunDirectory, evaluations: Evaluations) -> Iterator[Origin]:
-    """Yield what played each part that an answer stands on."""
-    for parts in (directory.suite(), directory.unmutated()):
-        yield from (record.origin for record in parts.records())
-    for folder in evaluations.folders.values():
-        yield from (record.origin for record in directory.evaluation(folder).records())
 
 
 def rank_suite(session: Session, evaluations: Evaluations) -> tuple[Analysis, References]:
     """Rank the states of the suite, played where it is missing, and measure what to compare to."""
-    if _suite_is_there(session):  # a question that it cannot answer is refused before playing
+    settings, directory = session.setup.config.settings, session.directory
+    missing = directory.unmutated().gaps(settings.unmutated_episodes, settings.chunk)
+    if not missing and not directory.suite().gaps(settings.episodes, settings.chunk):
+        # a question that the suite cannot answer is refused before playing
         analysis = _analyse_suite(session)
-        with session.directory.asking(session.setup.config):
+        with directory.asking(session.setup.config):
             references = measure_references(session, evaluations)
     else:  # and a policy that is no good before the long work
-        with session.directory.asking(session.setup.config):
+        with directory.asking(session.setup.config):
             references = measure_references(session, evaluations)
         analysis = _analyse_suite(session)
-    keep_condition(session.directory, session.setup.config.settings.condition, analysis)
+    keep_condition(directory, settings.condition, analysis)
     return analysis, references
-
-
-def _judge_decisions(session: Session, analysis: Analysis) -> Decisions:
-    """Judge the states of a suite, in the order of the list."""
-    settings = session.setup.config.settings
-    rules, ranking = rules_of(settings), analysis.rankings[settings.list_by]
-    return decide(analysis.counted, ranking, stored_reach(session.directory), rules)
-
-
-def _suite_is_there(session: Session) -> bool:
-    settings, directory = session.setup.config.settings, session.directory
-    own = directory.unmutated().gaps(settings.unmutated_episodes, settings.chunk)
-    return not own and not directory.suite().gaps(settings.episodes, settings.chunk)
 
 
 def _analyse_suite(session: Session) -> Analysis:
@@ -188,18 +173,10 @@ def stored_suite_facts(directory: RunDirectory) -> tuple[SuiteFacts, float]:
 
 
 def analysis_name(session: Session) -> str:
-    """Return a readable name for what is asked of the suite."""
+    """Return a readable name for what is asked of the suite: what differs from the usual."""
     task, config = session.setup.task, session.setup.config
-    return session.directory.name_for(config, _usual_settings(task))
-
-
-def _usual_settings(task: Task) -> Values:
-    """Return the analysis settings that a task's user gets without asking."""
-    from rpd_core.config.configuration import plain
-    from rpd_core.config.settings import ASKED, Settings, recommended
-
     usual = Settings(**{**recommended(task, Settings()), "measures": STANDARD_MEASURES})
-    return plain(usual.of_scope(*ASKED))
+    return session.directory.name_for(config, plain(usual.of_scope(*ASKED)))
 
 
 def _store_answer(
@@ -240,9 +217,3 @@ def _store_kept(
                 rules = found.alone.rules
                 kept = replace(kept, rules=tuple(map(KeptRule, rules.keys, rules.actions)))
             write_kept(directory, name, kept)
-
-
-def _finish_answer(directory: RunDirectory, answer: Summary) -> None:
-    """Leave the summary, last of all, and mark its analysis as the latest."""
-    directory.write_json(f"analyses/{answer.analysis}/summary.json", answer)
-    directory.write_json("analyses/latest.json", {"analysis": answer.analysis})

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from rpd_core.cli import progress
+from rpd_core.cli import console
 from rpd_core.execute.local import usable_cores
 from rpd_core.play.chunks import close_players
 from rpd_core.play.heartbeat import one_thread
 from rpd_core.plugin.registry import Registry, installed
 
 one_thread()  # for this process and for those that tests start
-progress.EVERY = float("inf")  # how busy the machine is must not decide what tests see
+console.EVERY = float("inf")  # how busy the machine is must not decide what tests see
 
 settings.register_profile("rpd", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("rpd")

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from rpd_core.execute.progress import Note, Progress
-    from rpd_core.results.pictures import Pictures
+    from rpd_core.plugin.protocols import Traces
     from rpd_pictures.film import Film
+    from rpd_pictures.stored import Pictures
     from rpd_pictures.subjects import DrawOptions
     from rpd_report.explanation import Explanation
     from rpd_work.options import TrackerOptions
@@ -36,6 +37,16 @@ class Run(StoredRun):
         if self.name is None:
             return unfinished_as_html(self.path, *self.progress)
         return answer_as_html(self.summary, self.path, pictures_as_html(self))
+
+    @functools.cached_property
+    def traces(self) -> Traces | None:
+        """Some fresh episodes of the smallest and of the whole policy, step by step.
+
+        None: no smallest policy is confirmed, or the run is older than traces.
+        """
+        from rpd_pictures.traces import read_traces  # few ask
+
+        return read_traces(self)
 
     @property
     def decisions(self) -> Rows[Decision]:

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-import rpd_core
+from rpd_core.config.objects import with_parameters
+from rpd_core.config.resolve import choose
 from rpd_core.errors import ConfigError, nearest
 from rpd_core.plugin.protocols import Environment, PolicyLoader
+from rpd_core.plugin.registry import installed
 
 
 class PolicyParameters(TypedDict, total=False):
@@ -75,7 +77,7 @@ def as_policy(
     plugin that is not bundled are given as `parameters={"name": value}`.
     """
     given = _known("as_policy", PolicyParameters, keywords)
-    return rpd_core.as_policy(policy, {**(parameters or {}), **given})
+    return _recipe("policy", policy, {**(parameters or {}), **given})  # type: ignore[no-any-return]
 
 
 def as_environment(
@@ -89,7 +91,13 @@ def as_environment(
     that is not bundled are given as `parameters={"name": value}`.
     """
     given = _known("as_environment", EnvironmentParameters, keywords)
-    return rpd_core.as_environment(env, {**(parameters or {}), **given})
+    both = {**(parameters or {}), **given}
+    return _recipe("environment", env, both)  # type: ignore[no-any-return]
+
+
+def _recipe(kind: str, thing: object, parameters: dict[str, Any]) -> Any:
+    registry = installed()
+    return with_parameters(registry, kind, choose(registry, kind, thing).recipe, parameters)
 
 
 def _known(function: str, kind: type[Any], keywords: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -58,7 +58,7 @@ def rpd_policy_loaders() -> list[Component]:
         Safe("random", "rpd_core.play.prepare:RandomPlay", "Plays at random"),
         Safe(
             "pruned",
-            "rpd_core.results.pruned_policy:PrunedFile",
+            "rpd_basics.pruned:PrunedFile",
             "A policy that rpd pruned and exported",
             recognises="rpd_basics.recognise:is_pruned",
         ),

@@ -48,7 +48,6 @@ def compare_command(
     from rpd_compare.compare import compare
     from rpd_compare.text import print_comparison
     from rpd_core.results.run import as_run
-    from rpd_core.store.codec import to_plain
 
     runs = as_run(a, analysis_a), as_run(b, analysis_b)
     found = compare(*runs, measures=tuple(measure or ()))
@@ -58,7 +57,7 @@ def compare_command(
 
         write_page(page, found, draw_both(*runs))
     if as_json:
-        shared.print_json(to_plain(found))
+        shared.print_json(found)
     else:
         print_comparison(shared.answers(), found)
         if page is not None:

@@ -22,14 +22,14 @@ from rpd_compare.records import (
     EffectOf,
     Side,
 )
-from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.spectrum import identified
+from rpd_core.analysis.verdicts import Decisions
 from rpd_core.errors import EvidenceError
 from rpd_core.plugin.protocols import Spectrum, States
 from rpd_core.pruning.curves import shown_curves
-from rpd_core.results.pictures import read_pictures
 from rpd_core.results.run import Run, as_run
 from rpd_core.results.words import policy_words
+from rpd_pictures.stored import read_pictures
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray

@@ -18,10 +18,10 @@ from rpd_compare.text import (
     needs_sentence,
     smallest_words,
 )
-from rpd_core.results.pictures import data_uri, read_picture
 from rpd_core.results.words import few, percent, signed, without_folders
 from rpd_core.store.files import write_whole
 from rpd_pictures.figures.style import rendered
+from rpd_pictures.stored import data_uri, read_picture
 from rpd_pictures.svg import svg_file
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rpd_core.plugin.registry import installed
-from rpd_core.results.pictures import Pictures, read_pictures
 from rpd_core.results.run import Run
 from rpd_pictures.panels import Gathered, panel_view, show_panels
+from rpd_pictures.stored import Pictures, read_pictures
 from rpd_pictures.timeline import Axes, timeline_drawing
+from rpd_pictures.traces import read_traces
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Drawing, PanelView
@@ -28,9 +29,11 @@ class Drawn:
 
 def draw_both(a: Run, b: Run) -> Drawn | None:
     """Draw two runs; None where one of them stores no episode step by step."""
-    if a.traces is None or b.traces is None:
+    found = [(run, read_traces(run)) for run in (a, b)]
+    views = [panel_view(run, traces, _pictures(run)) for run, traces in found if traces is not None]
+    if len(views) < 2:
         return None
-    one, two = (panel_view(run, run.traces, _pictures(run)) for run in (a, b) if run.traces)
+    one, two = views
     axes = Axes.over((one, two))
     return Drawn(
         (timeline_drawing(one, axes), timeline_drawing(two, axes)),

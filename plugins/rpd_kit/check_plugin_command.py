@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.completion import complete_plugin
 from rpd_core.errors import ComponentError, SpecError, nearest
 
 if TYPE_CHECKING:
     from rpd_core.plugin.registry import Registration
 
 _CHECK_FAILED = 3
+
+
+def complete_plugin(incomplete: str) -> list[str]:
+    """Offer the installed plugins and their distributions."""
+    from rpd_core.plugin.registry import installed
+
+    found = installed().registrations
+    return sorted({name for one in found for name in (one.plugin, one.distribution) if name})
 
 
 def check_plugin_command(

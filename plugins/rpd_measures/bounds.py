@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from rpd_core.analysis.intervals import arm_sizes
-from rpd_core.analysis.shrinkage import shrunken
 from rpd_core.errors import SpecError
 from rpd_core.plugin.protocols import Spectrum
 from rpd_measures.formula import FloatArray
+from rpd_measures.shrinkage import shrunken
 
 LEVEL = 0.95
 """Confidence of the intervals, whatever the bound that ranks."""

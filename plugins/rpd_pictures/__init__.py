@@ -15,7 +15,7 @@ def rpd_commands() -> list[Component]:
             requires=("PIL",),
             install="pillow",
             group="Look",
-            after_run="rpd_pictures.pictures:take_after_run",
+            after_run="rpd_pictures.after_run:after_run",
             runs_code=False,
         ),
     ]

@@ -9,7 +9,7 @@ from rpd_core.results.sentences import few_digits
 from rpd_core.results.words import few
 
 if TYPE_CHECKING:
-    from rpd_core.results.pictures import ClipPair
+    from rpd_pictures.stored import ClipPair
     from rpd_pictures.twins import Filmed
 
 

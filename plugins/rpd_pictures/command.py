@@ -15,8 +15,8 @@ from rpd_core.results.words import few
 from rpd_pictures.subjects import NAMES, SUBJECTS, subject_of, target_file, unfit
 
 if TYPE_CHECKING:
-    from rpd_core.results.pictures import Pictures
     from rpd_pictures.film import Film
+    from rpd_pictures.stored import Pictures
 
 
 def _figure_option(flag: str, text: str) -> Any:

@@ -23,8 +23,8 @@ from rpd_pictures.subjects import DrawOptions, subject_of, target_file
 from rpd_pictures.svg import svg_file
 
 if TYPE_CHECKING:
-    from rpd_core.results.pictures import Pictures
     from rpd_pictures.film import Film
+    from rpd_pictures.stored import Pictures
 
 
 def _curves(run: Run, measure: str | Sequence[str] = ()) -> Figure:

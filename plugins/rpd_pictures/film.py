@@ -14,7 +14,6 @@ from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError, RpdError
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe, recipe_of
-from rpd_core.results.decisions import find_state
 from rpd_core.results.records import Decision
 from rpd_core.results.replay import find_episode, stored_setup
 from rpd_core.results.run import Run
@@ -27,6 +26,7 @@ from rpd_pictures.claim import film_claim
 from rpd_pictures.clips import END, PAUSE, ClipJob, choose_twins, ending, film_twins
 from rpd_pictures.pages import Pages, Shown, Wanted
 from rpd_pictures.path import draw_path
+from rpd_pictures.states import find_state
 from rpd_pictures.subjects import target_file
 from rpd_pictures.trace_film import traced_film
 from rpd_pictures.twins import LossEpisodes, Smallest

@@ -10,11 +10,12 @@ from rpd_core.errors import ConfigError, nearest
 from rpd_core.plugin.protocols import Circle, Drawing, Line, PanelView, Picture, Polygon, Text
 from rpd_core.plugin.protocols.panel import Point, Shape
 from rpd_core.plugin.registry import installed
-from rpd_core.results.pictures import read_pictures
 from rpd_core.results.run import Run
 from rpd_pictures.panels import Gathered, panel_view, show_panels
 from rpd_pictures.proof import proof_drawing
+from rpd_pictures.stored import read_pictures
 from rpd_pictures.timeline import barcode_drawing, timeline_drawing
+from rpd_pictures.traces import read_traces
 
 _GAP = 16.0
 
@@ -31,7 +32,8 @@ def page_drawing(run: Run, name: str, pair: tuple[str, str] | None = None) -> Dr
 
 
 def _view(run: Run) -> PanelView | None:
-    return None if run.traces is None else panel_view(run, run.traces, _stored(run))
+    traces = read_traces(run)
+    return None if traces is None else panel_view(run, traces, _stored(run))
 
 
 def _stored(run: Run) -> Any:

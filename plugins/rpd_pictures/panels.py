@@ -29,11 +29,12 @@ from rpd_core.plugin.protocols import (
 )
 from rpd_core.plugin.protocols.optional import TellsBounds
 from rpd_core.plugin.registry import Registration, Registry, installed
-from rpd_core.results.pictures import Pictures, read_picture
 from rpd_core.results.records import Decision
 from rpd_core.results.run import Run
 from rpd_core.store.files import read_whole
 from rpd_pictures.checks import checked_cards, checked_frames, checked_hero, plain_name
+from rpd_pictures.stored import Pictures, read_picture
+from rpd_pictures.traces import read_traces
 
 _LARGEST_FILE = 2**24
 _DRAWN = 300
@@ -43,7 +44,7 @@ _DRAWN = 300
 def panel_facts(run: Run) -> PanelFacts:
     """Return what panels may know of a run before they say whether they apply."""
     stored, names = run.directory.stored(), run.directory.names()
-    traces = run.traces
+    traces = read_traces(run)
     shape = () if traces is None else tuple(traces.smallest.states.value.shape[1:])
     return PanelFacts(
         environment=stored.env,

@@ -15,16 +15,6 @@ from rpd_core.errors import RpdError
 from rpd_core.execute.items import run_items
 from rpd_core.plugin.protocols import Gatherer, WorkItem
 from rpd_core.pruning.confirm import LOOKS
-from rpd_core.results.pictures import (
-    FOLDER,
-    SCHEMA,
-    ClipPair,
-    PictureIndex,
-    Pictures,
-    picture_folder,
-    read_index,
-    read_pictures,
-)
 from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem, refuse_outside, write_whole
 from rpd_core.store.session import Session
@@ -40,7 +30,18 @@ from rpd_pictures.portraits import (
     perform_portraits,
 )
 from rpd_pictures.scene import Scene, gathered_by
+from rpd_pictures.stored import (
+    FOLDER,
+    SCHEMA,
+    ClipPair,
+    PictureIndex,
+    Pictures,
+    picture_folder,
+    read_index,
+    read_pictures,
+)
 from rpd_pictures.timeline import Steps
+from rpd_pictures.traces import read_traces
 from rpd_pictures.twins import Choice, LossEpisodes, Smallest, telling
 from rpd_pictures.viewing import drawing_of, viewing_late
 
@@ -120,7 +121,8 @@ def _made_from(session: Session, run: Run, rows: Sequence[Decision]) -> str:
 
 def _make(session: Session, run: Run, rows: Sequence[Decision]) -> _Made:
     """Play what the pictures need, as items of work."""
-    made = _Made(episode=0 if run.traces is None else run.traces.typical)
+    traces = read_traces(run)
+    made = _Made(episode=0 if traces is None else traces.typical)
     if not rows:
         return made
     policy, played = Smallest.of(run), LossEpisodes.read(run)
@@ -191,7 +193,7 @@ def _portrait_items(
 
 def _frame_items(session: Session, run: Run, policy: Smallest) -> list[WorkItem]:
     """Return the work of drawing the typical episode, where episodes are traced."""
-    traces, kept = run.traces, run.kept()
+    traces, kept = read_traces(run), run.kept()
     if traces is None or kept is None:
         return []
     recipe = session.recipe

@@ -14,6 +14,7 @@ from rpd_core.plugin.protocols import Gatherer, PanelFacts, SceneStep, Traces
 from rpd_core.results.replay import find_episode
 from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem
+from rpd_pictures.traces import read_traces
 from rpd_pictures.viewing import Viewer, picture_fault
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Scene:
     @property
     def traces(self) -> Traces | None:
         """Episodes step by step; None where no smallest policy is confirmed."""
-        return self.run.traces
+        return read_traces(self.run)
 
     def replay(self, episode: str) -> Sequence[SceneStep]:
         """Play an episode again, for example `suite:17`; `pruned:3` is the fourth traced one."""

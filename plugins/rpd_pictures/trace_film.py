@@ -22,6 +22,7 @@ from rpd_pictures.clips import END
 from rpd_pictures.colours import LIGHT, named
 from rpd_pictures.pages import Pages, Shown, Wanted
 from rpd_pictures.panels import panel_view
+from rpd_pictures.traces import read_traces
 from rpd_pictures.twins import Smallest
 from rpd_pictures.viewing import Viewer, Watched, watch_episodes
 
@@ -50,7 +51,7 @@ class _Traced:
     @classmethod
     def named(cls, run: Run, name: str) -> _Traced:
         """Return the one that is meant by `whole`, `smallest:3`, and so on."""
-        traces = run.traces
+        traces = read_traces(run)
         if traces is None:
             raise ConfigError(
                 f"{str(run.path)!r} stores no episode step by step, as no smallest policy is "

@@ -60,7 +60,6 @@ def explain_command(
     as_json: options.Json = False,
 ) -> None:
     """Show everything known about one decision; plays nothing."""
-    from rpd_core.store.codec import to_plain
     from rpd_report.explanation import explain
     from rpd_report.explanation_text import print_explanation
 
@@ -70,6 +69,6 @@ def explain_command(
     if opened.standing:
         shared.show_note(opened.standing)
     if as_json:
-        shared.print_json(to_plain(explanation))
+        shared.print_json(explanation)
     else:
         print_explanation(shared.answers(), explanation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rpd_core.analysis.decisions import Decisions
+from rpd_core.analysis.verdicts import Decisions
 from rpd_core.errors import RpdError, one_line
 from rpd_core.results.decisions import ranked_rows
 from rpd_core.results.records import RankedDecision

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rpd_core.analysis.analysis import Analysis
-from rpd_core.analysis.decisions import Decisions
+from rpd_core.analysis.verdicts import Decisions
 from rpd_core.errors import RpdError, counted, shell_word
-from rpd_core.results.decisions import find_state, ranked_rows
+from rpd_core.results.decisions import ranked_rows
 from rpd_core.results.records import Decision, RankedDecision
+from rpd_pictures.states import find_state
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray

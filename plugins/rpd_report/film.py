@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rpd_core.results.pictures import ClipPair, Pictures, data_uri, read_picture
 from rpd_core.results.records import Decision, Summary
 from rpd_core.results.sentences import with_and_without
 from rpd_core.results.words import few
 from rpd_pictures.claim import clip_claim
+from rpd_pictures.stored import ClipPair, Pictures, data_uri, read_picture
 
 _ROOM = 1_000_000
 """Characters that both clips may take."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rpd_core.analysis.decisions import decide, rules_of
 from rpd_core.analysis.suite import StoredEpisodes, stored_reach
+from rpd_core.analysis.verdicts import decide, rules_of
 from rpd_core.config.trust import refuse_code
 from rpd_core.errors import RpdError, counted, one_line
 from rpd_core.plugin.registry import installed

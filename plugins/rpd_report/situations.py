@@ -9,10 +9,10 @@ from markupsafe import Markup
 
 from rpd_core.errors import counted
 from rpd_core.plugin.protocols import Card, Drawing, Image
-from rpd_core.results.pictures import data_uri
 from rpd_core.results.records import Decision, Summary
 from rpd_core.results.sentences import with_and_without
 from rpd_core.results.words import reached_words
+from rpd_pictures.stored import data_uri
 from rpd_pictures.svg import inline_svg
 
 _LONGEST = 160

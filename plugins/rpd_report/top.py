@@ -13,13 +13,14 @@ from markupsafe import Markup
 from rpd_core.errors import RpdError, counted, one_line
 from rpd_core.plugin.protocols import Drawing, PanelView
 from rpd_core.plugin.registry import installed
-from rpd_core.results.pictures import Pictures, data_uri, read_pictures
 from rpd_core.results.run import Run
 from rpd_core.results.words import few
 from rpd_pictures.panels import Gathered, ShownPanels, panel_view, show_panels
 from rpd_pictures.proof import proof_drawing
+from rpd_pictures.stored import Pictures, data_uri, read_pictures
 from rpd_pictures.svg import inline_svg
 from rpd_pictures.timeline import Steps, barcode_drawing, timeline_drawing
+from rpd_pictures.traces import read_traces
 from rpd_report.film import ShownFilm, ShownNumber, number_alone, read_film
 from rpd_report.markup import codes
 from rpd_report.sentences import lead, title
@@ -64,7 +65,7 @@ def read_top(run: Run) -> Top:
     """Read what the top of the page shows; what cannot be read is left out, and said."""
     summary, notes = run.summary, list[str]()
     pictures = _attempt(lambda: read_pictures(run.path, str(run.name)), "pictures", notes)
-    traces = _attempt(lambda: run.traces, "traced episodes", notes)
+    traces = _attempt(lambda: read_traces(run), "traced episodes", notes)
     proof = _attempt(lambda: proof_drawing(run), "pruning curves", notes)
     if traces is None:
         return Top(title(summary, None), tuple(lead(summary, ())), notes=tuple(notes),
@@ -95,7 +96,7 @@ def faults_of(run: Run) -> list[str]:
     notes: list[str] = []
     if run.name is not None:
         _attempt(lambda: run.asked, "question of the analysis", notes)
-        _attempt(lambda: run.traces, "traced episodes", notes)
+        _attempt(lambda: read_traces(run), "traced episodes", notes)
     return notes
 
 

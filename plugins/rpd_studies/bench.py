@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.analysis.analysis import Analysis
-from rpd_core.analysis.decisions import judged_states
 from rpd_core.analysis.intervals import effect
 from rpd_core.analysis.records import Stability
 from rpd_core.analysis.recurrence import Recurrence, counted_visits
+from rpd_core.analysis.verdicts import judged_states
 from rpd_core.api import Call, call_of, resolve_call, session_for, with_signature
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.resolve import RESERVED, Setup, choose

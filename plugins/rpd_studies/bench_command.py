@@ -86,7 +86,6 @@ def _seeds_in(name: str, text: str) -> tuple[int, ...]:
 
 def _show_bench(found: Bench, markdown: Path | None, as_json: bool) -> None:
     """Print the answer, and write it where that was asked for."""
-    from rpd_core.store.codec import to_plain
     from rpd_core.store.files import write_whole
     from rpd_studies import bench_tables as bench_text
 
@@ -95,6 +94,6 @@ def _show_bench(found: Bench, markdown: Path | None, as_json: bool) -> None:
         rows = counted(len(found.rows), "measure")
         shared.errors().print(f"rpd: wrote the table of {rows} to {markdown}", markup=False)
     if as_json:
-        shared.print_json(to_plain(found))
+        shared.print_json(found)
     else:
         bench_text.print_bench(shared.answers(), found)

@@ -56,12 +56,11 @@ def grid_command(
 def show_estimate(plan: Any, work: Work, out: Path | None, as_json: bool) -> None:
     """Print the runs of a plan with what they would cost; end with a code where some would fail."""
     with shared.progress_bars("estimating") as progress:
-        from rpd_core.store.codec import to_plain
         from rpd_studies.cost import estimate_grid, print_planned
 
         found: PlannedGrid = estimate_grid(plan, out=out, **work.how(progress))
     if as_json:
-        shared.print_json(to_plain(found))
+        shared.print_json(found)
     else:
         print_planned(shared.answers(), found)
     if found.failing:
@@ -70,12 +69,11 @@ def show_estimate(plan: Any, work: Work, out: Path | None, as_json: bool) -> Non
 
 def show_grid(found: Grid, as_json: bool) -> None:
     """Print the table, and where its files are."""
-    from rpd_core.store.codec import to_plain
     from rpd_studies.grid_tables import print_grid
     from rpd_studies.pages import GRID_FILES
 
     if as_json:
-        shared.print_json(to_plain(found))
+        shared.print_json(found)
     else:
         print_grid(shared.answers(), found)
         show_files(found.folder, *GRID_FILES)

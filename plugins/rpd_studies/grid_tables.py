@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
@@ -17,6 +16,7 @@ from rich.table import Table
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
 from rpd_core.store.files import write_whole
+from rpd_core.store.tables import packed_table
 from rpd_studies.figure_names import USUAL, heading, written
 from rpd_studies.results import Grid, GridRow
 
@@ -179,6 +179,4 @@ def write_parquet(path: Path, rows: Sequence[Mapping[str, Any]], root: Path) -> 
     """Write rows with the columns that any of them has; what a row lacks is null."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = {name: [row.get(name) for row in rows] for name in names}
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(columns), sink, compression="zstd")
-    write_whole(path, sink.getvalue(), root)
+    write_whole(path, packed_table(pa.table(columns)), root)

@@ -97,12 +97,11 @@ def _policies(texts: list[str]) -> dict[str, str] | str | None:
 
 def show_reproduction(found: Reproduction, as_json: bool) -> None:
     """Print the tables, and where their files are."""
-    from rpd_core.store.codec import to_plain
     from rpd_studies.pages import REPRODUCTION_FILES
     from rpd_studies.reproduction_tables import print_reproduction
 
     if as_json:
-        shared.print_json(to_plain(found))
+        shared.print_json(found)
         return
     print_reproduction(shared.answers(), found)
     show_files(found.folder, *REPRODUCTION_FILES)

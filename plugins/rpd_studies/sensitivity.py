@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from rpd_core.analysis.analysis import CONDITIONS, analyse
-from rpd_core.analysis.decisions import Decisions, decide, rules_of
+from rpd_core.analysis.verdicts import Decisions, decide, rules_of
 from rpd_core.api import Playing, continued
 from rpd_core.config.resolve import Setup, with_default_action, with_rate
 from rpd_core.errors import ConfigError, EvidenceError, one_line

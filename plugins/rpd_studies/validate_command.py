@@ -43,7 +43,6 @@ def validate_command(
         for one in default_action or ():
             check_typed_early({"default_action": one})
         from rpd_core.results.run import open_run
-        from rpd_core.store.codec import to_plain
         from rpd_studies.sensitivity import Sensitivity, vary
         from rpd_studies.validation import Validation, validate
         from rpd_studies.validation_tables import print_found
@@ -56,6 +55,6 @@ def validate_command(
             else:
                 found = validate(opened, states, episodes, reached, **how)
     if as_json:
-        shared.print_json(to_plain(found))
+        shared.print_json(found)
     else:
         print_found(shared.answers(), found)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from rpd_core.analysis.analysis import Analysis, weigh
-from rpd_core.analysis.decisions import Decisions
-from rpd_core.analysis.verdicts import Verdict
+from rpd_core.analysis.verdicts import Decisions, Verdict
 from rpd_core.chance import Phase
 from rpd_core.errors import ConfigError, EvidenceError
 from rpd_core.plugin.protocols import Condition

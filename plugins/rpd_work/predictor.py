@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -24,8 +24,11 @@ from rpd_core.config.trust import check_trust
 from rpd_core.errors import ConfigError, FitError, RpdError, brief, counted, one_line
 from rpd_core.play.actions import action_difference, first_action, in_every_lane
 from rpd_core.plugin.protocols import Facts, PolicyInput
-from rpd_core.results.pruned_policy import Decided, Pruned, PrunedFile
+from rpd_core.plugin.registry import installed
 from rpd_core.store.files import path_of
+
+if TYPE_CHECKING:
+    from rpd_basics.pruned import Decided, Pruned, PrunedFile
 
 Array = NDArray[Any]
 Batch = Array | dict[str, Array]
@@ -62,7 +65,8 @@ class PrunedPredictor:
 
     def __init__(self, path: str | os.PathLike[str], trust: bool = False, seed: int = 0) -> None:
         file = path_of(path, "path", "that of an exported policy").absolute()
-        self.file = PrunedFile(file, check_trust(trust, "trust"))
+        loader: type[PrunedFile] = installed().resolve("policy", "pruned")
+        self.file = loader(file, check_trust(trust, "trust"))
         self.seed: int = check_value("seed", _plain(seed))
         self._episodes = 0
         self._loaded: dict[int, Pruned] = {}

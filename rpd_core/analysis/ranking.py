@@ -37,7 +37,6 @@ class Ranking:
 
     @property
     def ranked_keys(self) -> KeyArray:
-        """State keys, most important first."""
         return self.keys[self.order]
 
     def tie_blocks(self) -> IntArray:
@@ -123,6 +122,5 @@ def random_scores(keys: KeyArray, seed: int) -> FloatArray:
 
 
 def random_ranking(keys: KeyArray, seed: int) -> Ranking:
-    """Rank states at random."""
     scores = random_scores(keys, seed)
     return Ranking(f"random:seed={seed}", np.lexsort((keys, -scores)), scores, keys)

@@ -12,19 +12,22 @@ from rpd_core.analysis.analysis import Analysis
 from rpd_core.analysis.ranking import evidence_for, scored
 from rpd_core.analysis.records import Stability
 from rpd_core.analysis.stability import (
-    CountedVisits,
-    Differences,
-    Drawn,
+    SUMS,
+    DrawnEpisodes,
     Listing,
     RankIntervals,
-    Visits,
+    VisitDifferences,
+    VisitSums,
+    cells_by_draw,
+    cells_matrix,
     half_split,
+    held_visits,
     rank_intervals,
 )
-from rpd_core.analysis.streamed_visits import StreamedVisits
 from rpd_core.analysis.suite import redrawn
 from rpd_core.errors import RpdError
-from rpd_core.plugin.protocols import Evidence, Measure
+from rpd_core.plugin.protocols import Evidence, Measure, Visits
+from rpd_core.store.tables import read_episodes, read_table
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray
@@ -47,7 +50,7 @@ class Recurrence:
         analysis: Analysis,
         measure: Measure,
         least: int,
-        visits: Visits | None = None,
+        visits: VisitSums | None = None,
         only: BoolArray | None = None,
         streamed: bool = False,
     ) -> None:
@@ -63,7 +66,7 @@ class Recurrence:
         self._divisible = "states" not in seen
         few = streamed and not seen and len(analysis.counted.states) <= _STREAMED
         self._visits = visits or (
-            StreamedVisits(analysis)
+            streamed_visits(analysis)
             if few
             else counted_visits(
                 analysis, "returns" in seen, not seen.isdisjoint(("differed", "differed_first"))
@@ -122,11 +125,11 @@ def _looks_at(measure: Measure, whole: Evidence) -> set[str]:
 
 def _score(
     measure: Measure, whole: Evidence, parts: tuple[str, ...]
-) -> Callable[[Drawn], FloatArray]:
+) -> Callable[[DrawnEpisodes], FloatArray]:
     """Return how drawn episodes score states by a measure."""
 
-    def score(drawn: Drawn) -> FloatArray:
-        fields = {part: getattr(drawn, part) for part in parts}
+    def score(drawn: DrawnEpisodes) -> FloatArray:
+        fields = {part: drawn.part(part) for part in parts}
         number = int(drawn.counts.sum())
         given = replace(whole, spectrum=drawn.spectrum, episodes=number, **fields)
         if whole.suite is not None and whole.weights is not None:
@@ -138,9 +141,7 @@ def _score(
     return score
 
 
-def counted_visits(
-    analysis: Analysis, returns: bool = True, differences: bool = True
-) -> CountedVisits:
+def counted_visits(analysis: Analysis, returns: bool = True, differences: bool = True) -> VisitSums:
     """Read which episode visited which state, how it fared there, and what else is asked for."""
     keys, index = analysis.counted.states.key, analysis.episodes.index
     columns: list[list[Array]] = []
@@ -158,5 +159,32 @@ def counted_visits(
         np.concatenate(column) for column in zip(*columns, strict=True)
     )
     given = analysis.episodes.total_return if returns else None
-    differing = Differences(*more) if differences else None
-    return CountedVisits(episode, state, mutated, analysis.weights, len(keys), given, differing)
+    differing = VisitDifferences(*more) if differences else None
+    return held_visits(episode, state, mutated, analysis.weights, len(keys), given, differing)
+
+
+def streamed_visits(analysis: Analysis) -> VisitSums:
+    """Leave visits on disk and read them anew each time: memory does not grow with the episodes.
+
+    Sums of returns and of differences, which are not exact or not read, are not known.
+    """
+    weights, keys, whole = analysis.weights, analysis.counted.states.key, analysis.counted.spectrum
+
+    def add(counts: FloatArray) -> FloatArray:
+        sums, begin = np.zeros((4 * len(keys), counts.shape[1])), 0
+        for tables in analysis.stored.tables("episodes", "visits"):
+            index = read_episodes(tables["episodes"]).index
+            visits = read_table(Visits, tables["visits"])
+            some = slice(begin, begin + len(index))
+            begin = some.stop
+            episode, state = (
+                np.searchsorted(index, visits.episode),
+                np.searchsorted(keys, visits.key),
+            )
+            matrix = cells_matrix(episode, state, visits.mutated, weights[some], len(keys))
+            sums += matrix @ counts[some]
+        return cells_by_draw(sums)
+
+    cells = (whole.kept_failed, whole.kept_passed, whole.mutated_failed, whole.mutated_passed)
+    at_once = max(1, SUMS // max(len(keys), 1))
+    return VisitSums(add, np.stack(cells), len(weights), len(keys), at_once)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,11 @@ from rpd_core.analysis.suite import merge_with_sums
 from rpd_core.plugin.protocols import Evidence, Returns, Spectrum, States, Suite
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray
+    from rpd_core.plugin.protocols import Array, BoolArray, FloatArray
 
 _CELLS = ("mutated_failed", "mutated_passed", "kept_failed", "kept_passed")
 _FOLD = 5_000
 """Rows of states that are collected before they are added up; a state may be a whole picture."""
-
-
 _RETURNS = ("mutated_sum", "mutated_squares", "kept_sum", "kept_squares")
 _GRID = 2.0**20
 """Returns are rounded to multiples of 1 / _GRID, so that their sums do not depend on the parts."""
@@ -98,30 +96,18 @@ def _fold(waiting: list[tuple[States, FloatArray]]) -> tuple[States, FloatArray]
 def _columns(suite: Suite, weights: FloatArray) -> FloatArray:
     """Return, per state, the cells, sums of returns, and visits at which the default differed."""
     state, episode, visits = suite.state_of_visit(), suite.episode_of_visit(), suite.visits
-    count = len(suite.states)
-    spectrum = _count(state, weights[episode], visits.mutated, count)
+    passed, arms = weights[episode], (visits.mutated, ~visits.mutated)
     returns = (np.round(suite.episodes.total_return * _GRID) / _GRID)[episode]
-    columns: list[Array] = []
-    for arm in (visits.mutated, ~visits.mutated):
-        columns += [returns * arm, returns**2 * arm]
-    columns += [visits.differed, visits.differed_first]
-    more = [np.bincount(state, column, count) for column in columns]
-    return np.stack([*(getattr(spectrum, cell) for cell in _CELLS), *more], axis=1)
 
+    def columns() -> Iterator[Array]:  # one at a time: each is as long as the visits
+        for arm in arms:
+            yield from (arm * (1 - passed), arm * passed)
+        for arm in arms:
+            yield from (returns * arm, returns**2 * arm)
+        yield from (visits.differed, visits.differed_first)
 
-def _count(state: IntArray, passed: FloatArray, fate: BoolArray, count: int) -> Spectrum:
-    """Add up visits: the row of each one's state, its episode's weight, whether it is mutated."""
-    mutated = fate.astype(np.float64)
-
-    def add(weight: FloatArray) -> FloatArray:
-        return np.bincount(state, weights=weight, minlength=count).astype(np.float64, copy=False)
-
-    return Spectrum(
-        mutated_failed=add(mutated * (1 - passed)),
-        mutated_passed=add(mutated * passed),
-        kept_failed=add((1 - mutated) * (1 - passed)),
-        kept_passed=add((1 - mutated) * passed),
-    )
+    count = len(suite.states)
+    return np.stack([np.bincount(state, column, count) for column in columns()], axis=1)
 
 
 def identified(spectrum: Spectrum, at_least: int) -> BoolArray:

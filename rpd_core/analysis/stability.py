@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from rpd_core.analysis.intervals import arm_sizes
 from rpd_core.analysis.records import Stability
@@ -30,7 +31,7 @@ SPLITS = 20
 
 
 @dataclass(frozen=True)
-class Differences:
+class VisitDifferences:
     """How often the default action differed, one row per visit."""
 
     count: IntArray
@@ -41,198 +42,120 @@ class Differences:
     """Whether it was not at the first of them."""
 
 
-class CountedVisits:
-    """The visits of a suite, sorted so that sums over any choice of episodes are quick."""
+def cells_matrix(
+    episode: IntArray, state: IntArray, mutated: BoolArray, weights: FloatArray, states: int
+) -> Any:
+    """Return visits as a matrix whose product with counts of episodes are the cells of states.
 
-    def __init__(
-        self,
-        episode: IntArray,
-        state: IntArray,
-        mutated: BoolArray,
-        weights: FloatArray,
-        states: int,
-        returns: FloatArray | None = None,
-        differences: Differences | None = None,
-    ) -> None:
-        """Sort the visits; `episode` and `state` are rows, `weights` and `returns` of episodes."""
-        cell = 2 * state + mutated
-        order = np.argsort(cell, kind="stable")
-        alone = returns is None and differences is None
-        self._groups = _groups(cell[order], episode[order], weights, states, alone)
-        self.at_once = max(1, min(_AT_ONCE, SUMS // max(states, 1)))
-        self._weights = weights
-        self._returns = returns
-        self._differences = {} if differences is None else _sorted(differences, order)
-        self.states = states
+    Weights are multiples of a power of two, so that all sums are exact, in whatever order.
+    """
+    passed, row = weights[episode], 4 * state + 2 * mutated
+    some, others = passed > 0, passed < 1  # both under a soft condition
+    share, rows = np.r_[passed[some], 1 - passed[others]], np.r_[row[some] + 1, row[others]]
+    columns = np.r_[episode[some], episode[others]]
+    return csr_array((share, (rows, columns)), (4 * states, len(weights)))
 
-    @property
-    def episodes(self) -> int:
-        """Number of episodes."""
-        return len(self._weights)
 
-    def draw(self, counts: FloatArray) -> Drawn:
-        """Return what adds up if each episode counts as often as given."""
-        return Drawn(self, counts)
-
-    def draws(self, counts: Sequence[FloatArray]) -> list[Drawn]:
-        """Return several, added up by one product where sums are exact in any order."""
-        if len(self._groups) == 1 or len(counts) == 1:
-            return [self.draw(one) for one in counts]
-        each = np.stack(counts, axis=1)
-        passed, failed = (group.multiply(each) for group in self._groups)
-        return [
-            Drawn(self, one, Spectrum(failed[1, n], passed[1, n], failed[0, n], passed[0, n]))
-            for n, one in enumerate(counts)
-        ]
-
-    def halves(self, firsts: Sequence[BoolArray]) -> list[tuple[Drawn, Drawn]]:
-        """Return both halves of the episodes for some first halves."""
-        ones = self.draws([first.astype(np.float64) for first in firsts])
-        others = self.draws([(~first).astype(np.float64) for first in firsts])
-        return list(zip(ones, others, strict=True))
-
-    def spectrum(self, counts: FloatArray) -> Spectrum:
-        """Return the spectrum in which each episode counts as often as given."""
-        if len(self._groups) == 2:
-            passed, failed = (group.add(counts) for group in self._groups)
-        else:
-            passed = self._groups[0].add(counts * self._weights)
-            failed = self._groups[0].add(counts * (1 - self._weights))
-        return Spectrum(
-            mutated_failed=failed[:, 1],
-            mutated_passed=passed[:, 1],
-            kept_failed=failed[:, 0],
-            kept_passed=passed[:, 0],
-        )
-
-    def returns(self, counts: FloatArray) -> Returns | None:
-        """Return the sums of returns likewise; None where those of the episodes are not known."""
-        if self._returns is None:
-            return None
-        sums = self._groups[0].add(counts * self._returns)
-        squares = self._groups[0].add(counts * self._returns**2)
-        return Returns(
-            mutated_sum=sums[:, 1],
-            mutated_squares=squares[:, 1],
-            kept_sum=sums[:, 0],
-            kept_squares=squares[:, 0],
-        )
-
-    def differed(self, counts: FloatArray) -> FloatArray | None:
-        """Return the share of visits at which the default action differed; None if not known."""
-        return self._share(counts, "differed", "count")
-
-    def differed_first(self, counts: FloatArray) -> FloatArray | None:
-        """Return the share of visiting episodes in which it did at the first visit."""
-        return self._share(counts, "first", None)
-
-    def _share(self, counts: FloatArray, part: str, whole: str | None) -> FloatArray | None:
-        if not self._differences:
-            return None
-        column = self._differences
-        (visits,) = self._groups
-        parts = visits.add(counts, column[part]).sum(axis=1)
-        total = visits.add(counts, None if whole is None else column[whole]).sum(axis=1)
-        shares: FloatArray = np.zeros(self.states)
-        return np.asarray(np.divide(parts, total, out=shares, where=total > 0))
+def cells_by_draw(sums: FloatArray) -> FloatArray:
+    """Return what was added up by cell, by draw and by state."""
+    return np.ascontiguousarray(sums.reshape(-1, 4, sums.shape[1]).transpose(1, 2, 0))
 
 
 @dataclass(frozen=True)
-class _Grouped:
-    """Visits ordered by state and fate."""
-
-    states: int
-    """Number of states."""
-    cells: IntArray
-    """Twice the row of a state, and 1 more where it is mutated; those that have visits."""
-    starts: IntArray
-    """First visit of each of them."""
-    episode: IntArray
-    """Row of the episode of each visit."""
-
-    @staticmethod
-    def of(cell: IntArray, episode: IntArray, states: int) -> _Grouped:
-        """Group visits that are in order."""
-        starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]][: len(cell)])
-        return _Grouped(states, cell[starts], starts, episode.astype(np.intp))
-
-    def add(self, amounts: FloatArray, times: FloatArray | None = None) -> FloatArray:
-        """Return, per state and fate, the sum over the episodes that visited it."""
-        sums = np.zeros(2 * self.states)
-        if len(self.starts):
-            each = amounts[self.episode]
-            each = each if times is None else each * times
-            sums[self.cells] = np.add.reduceat(each, self.starts)
-        return sums.reshape(self.states, 2)
-
-    def multiply(self, amounts: FloatArray) -> FloatArray:
-        """Return the sums by fate, by column of amounts and by state."""
-        from scipy.sparse import csr_array  # 0.1 s, which reading a run does without
-
-        ends = np.r_[self.starts, len(self.episode)]
-        shape = len(self.cells), len(amounts)
-        visited = csr_array((np.ones(len(self.episode)), self.episode, ends), shape)
-        sums = np.zeros((2 * self.states, amounts.shape[1]))
-        sums[self.cells] = visited @ amounts
-        return np.ascontiguousarray(sums.reshape(self.states, 2, -1).transpose(1, 2, 0))
-
-
-def _groups(
-    cell: IntArray, episode: IntArray, weights: FloatArray, states: int, alone: bool
-) -> tuple[_Grouped, ...]:
-    """Return all visits, or those of passed and those of failed episodes.
-
-    The latter where a spectrum `alone` is asked for and no episode is in between: each visit is
-    then added up once, not twice, and sums of whole numbers are exact in any order.
-    """
-    passed = weights == 1
-    if not alone or not (passed | (weights == 0)).all():
-        return (_Grouped.of(cell, episode, states),)
-    mine = passed[episode]
-    return tuple(_Grouped.of(cell[one], episode[one], states) for one in (mine, ~mine))
-
-
-def _sorted(differences: Differences, order: IntArray) -> dict[str, FloatArray]:
-    return {name: one[order].astype(np.float64) for name, one in vars(differences).items()}
-
-
-class Visits(Protocol):
+class VisitSums:
     """Who visited what in a suite, ready to be added up over episodes drawn from it."""
 
+    add: Callable[[FloatArray], FloatArray]
+    """The cells of states, by cell, draw and state, for counts of episodes; draws are columns."""
+    whole: FloatArray
+    """The cells of all episodes once."""
+    episodes: int
     states: int
     at_once: int
     """Draws that are added up together."""
+    parts: Mapping[str, Callable[[FloatArray], Any]] = field(default_factory=dict)
+    """What adds up to further fields of the evidence, by their names, where that is known."""
 
-    @property
-    def episodes(self) -> int:
-        """Number of episodes."""
+    def draw(self, counts: FloatArray) -> DrawnEpisodes:
+        return DrawnEpisodes(self, counts)
 
-    def draw(self, counts: FloatArray) -> Drawn:
-        """Return what adds up if each episode counts as often as given."""
-
-    def draws(self, counts: Sequence[FloatArray]) -> list[Drawn]:
+    def draws(self, counts: Sequence[FloatArray]) -> list[DrawnEpisodes]:
         """Return what adds up for each of several."""
+        cells = self.add(np.stack(counts, axis=1))
+        return [DrawnEpisodes(self, one, _spectrum(cells[:, n])) for n, one in enumerate(counts)]
 
-    def halves(self, firsts: Sequence[BoolArray]) -> list[tuple[Drawn, Drawn]]:
+    def halves(self, firsts: Sequence[BoolArray]) -> list[tuple[DrawnEpisodes, DrawnEpisodes]]:
         """Return both halves of the episodes for some first halves."""
+        cells = self.add(np.stack(firsts, axis=1).astype(np.float64))
+        return [
+            (
+                DrawnEpisodes(self, first.astype(np.float64), _spectrum(cells[:, n])),
+                DrawnEpisodes(
+                    self, (~first).astype(np.float64), _spectrum(self.whole - cells[:, n])
+                ),
+            )
+            for n, first in enumerate(firsts)
+        ]
 
     def spectrum(self, counts: FloatArray) -> Spectrum:
-        """Return the spectrum in which each episode counts as often as given."""
-
-    def returns(self, counts: FloatArray) -> Returns | None:
-        """Return the sums of returns likewise; None where they are not known."""
-
-    def differed(self, counts: FloatArray) -> FloatArray | None:
-        """Return the share of visits at which the default action differed; likewise."""
-
-    def differed_first(self, counts: FloatArray) -> FloatArray | None:
-        """Return the share of visiting episodes in which it did at the first visit; likewise."""
+        once = (counts == 1).all()
+        return _spectrum(self.whole if once else self.add(counts[:, None])[:, 0])
 
 
-class Drawn:
+def held_visits(
+    episode: IntArray,
+    state: IntArray,
+    mutated: BoolArray,
+    weights: FloatArray,
+    states: int,
+    returns: FloatArray | None = None,
+    differences: VisitDifferences | None = None,
+) -> VisitSums:
+    """Hold visits, with rows of episodes and states; `weights` and `returns` are of episodes."""
+    matrix = cells_matrix(episode, state, mutated, weights, states)
+
+    def add(counts: FloatArray) -> FloatArray:
+        return cells_by_draw(matrix @ counts)
+
+    def table(amounts: Array, rows: IntArray, count: int) -> Any:
+        return csr_array((amounts.astype(np.float64), (rows, episode)), (count, len(weights)))
+
+    def share(parts: Array, of: Array) -> Callable[[FloatArray], FloatArray]:
+        some, every = table(parts, state, states), table(of, state, states)
+
+        def look_up(counts: FloatArray) -> FloatArray:
+            total, shares = every @ counts, np.zeros(states)
+            return np.asarray(np.divide(some @ counts, total, out=shares, where=total > 0))
+
+        return look_up
+
+    parts: dict[str, Callable[[FloatArray], Any]] = {}
+    if returns is not None:
+        arms, squares = table(np.ones(len(episode)), 2 * state + mutated, 2 * states), returns**2
+
+        def returns_of(counts: FloatArray) -> Returns:
+            sums, more = ((arms @ (counts * one)).reshape(-1, 2) for one in (returns, squares))
+            return Returns(sums[:, 1], more[:, 1], sums[:, 0], more[:, 0])
+
+        parts["returns"] = returns_of
+
+    if differences is not None:
+        parts["differed"] = share(differences.differed, differences.count)
+        parts["differed_first"] = share(differences.first, np.ones(len(episode)))
+    whole = add(np.ones((len(weights), 1)))[:, 0]
+    at_once = max(1, min(_AT_ONCE, SUMS // max(states, 1)))
+    return VisitSums(add, whole, len(weights), states, at_once, parts)
+
+
+def _spectrum(cells: FloatArray) -> Spectrum:
+    kept_failed, kept_passed, mutated_failed, mutated_passed = cells
+    return Spectrum(mutated_failed, mutated_passed, kept_failed, kept_passed)
+
+
+class DrawnEpisodes:
     """Episodes drawn from a suite; what is asked for is added up per state, once."""
 
-    def __init__(self, visits: Visits, counts: Array, spectrum: Spectrum | None = None) -> None:
+    def __init__(self, visits: VisitSums, counts: Array, spectrum: Spectrum | None = None) -> None:
         """Add up when asked; the spectrum may have been before."""
         self._visits = visits
         self.counts = counts
@@ -242,37 +165,26 @@ class Drawn:
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """The four cells of every state."""
         return self._visits.spectrum(self.counts)
 
-    @cached_property
-    def returns(self) -> Returns | None:
-        """Returns by fate; None where those of the episodes are not known."""
-        return self._visits.returns(self.counts)
-
-    @cached_property
-    def differed(self) -> FloatArray | None:
-        """Share of the visits at which the default action differed; None if not known."""
-        return self._visits.differed(self.counts)
-
-    @cached_property
-    def differed_first(self) -> FloatArray | None:
-        """Share of the visiting episodes in which it did at the first visit; likewise."""
-        return self._visits.differed_first(self.counts)
+    def part(self, name: str) -> Any:
+        """Return a further field of the evidence; None where it is not known."""
+        known = self._visits.parts.get(name)
+        return None if known is None else known(self.counts)
 
 
 @dataclass(frozen=True)
 class Listing:
     """How a table of states is made from some episodes."""
 
-    score: Callable[[Drawn], FloatArray]
+    score: Callable[[DrawnEpisodes], FloatArray]
     """Score of each state, higher first."""
     least: float = 10
     """Episodes that each arm of a listed state has at least."""
     allowed: BoolArray | None = None
     """States that may be listed at all, for example where the default action ever differed."""
 
-    def order(self, drawn: Drawn, lots: IntArray | None = None) -> IntArray:
+    def order(self, drawn: DrawnEpisodes, lots: IntArray | None = None) -> IntArray:
         """Return the rows of the listed states, best first; ties by lot, or else by row.
 
         `lots` holds one number per state; among equal scores the smaller goes first.
@@ -286,7 +198,9 @@ class Listing:
         return rows[np.lexsort((keys, -self.score(drawn)[rows]))]
 
 
-def half_split(visits: Visits, listing: Listing, splits: int = SPLITS, seed: int = 0) -> Stability:
+def half_split(
+    visits: VisitSums, listing: Listing, splits: int = SPLITS, seed: int = 0
+) -> Stability:
     """Compare the lists of random halves of the episodes, averaged over several halvings.
 
     Ties are broken by lot, anew in each half: a list that does not tell states apart does not come
@@ -306,9 +220,8 @@ def half_split(visits: Visits, listing: Listing, splits: int = SPLITS, seed: int
 
 
 def _halvings(
-    visits: Visits, splits: int, generator: np.random.Generator
+    visits: VisitSums, splits: int, generator: np.random.Generator
 ) -> Iterator[tuple[BoolArray, tuple[IntArray, IntArray]]]:
-    """Yield which episodes are the first half, and how ties are broken in both."""
     for _ in range(splits):
         first = np.zeros(visits.episodes, dtype=bool)
         first[generator.permutation(visits.episodes)[: visits.episodes // 2]] = True
@@ -352,18 +265,14 @@ class RankIntervals:
 
 
 def rank_intervals(
-    visits: Visits,
+    visits: VisitSums,
     listing: Listing,
     rows: IntArray,
     resamples: int = 1000,
     seed: int = 0,
     level: float = 0.9,
 ) -> RankIntervals:
-    """Return between which ranks states lie in the middle `level` of bootstrapped suites.
-
-    Episodes are drawn with replacement, as many as there are; ties are broken by lot. Holds one
-    number per resample and state asked for.
-    """
+    """Return between which ranks states lie in the middle `level` of bootstrapped suites."""
     generator = np.random.default_rng(seed)
     resamples = resamples if len(rows) else 1  # only the measure may still refuse
     ranks = np.empty((resamples, len(rows)), dtype=np.int64)
@@ -383,9 +292,8 @@ def rank_intervals(
 
 
 def _resampled(
-    visits: Visits, resamples: int, generator: np.random.Generator
+    visits: VisitSums, resamples: int, generator: np.random.Generator
 ) -> Iterator[tuple[FloatArray, IntArray]]:
-    """Yield how often each episode is drawn, and how ties are broken."""
     for _ in range(resamples):
         drawn = generator.integers(visits.episodes, size=visits.episodes)
         counts = np.bincount(drawn, minlength=visits.episodes).astype(np.float64)

@@ -49,17 +49,14 @@ def concat_episodes(parts: Sequence[Episodes]) -> Episodes:
 
 
 def concat_visits(parts: Sequence[Visits]) -> Visits:
-    """Join tables of visits in the order given."""
     return Visits(**_stack(parts))
 
 
 def take_visits(visits: Visits, rows: IntArray) -> Visits:
-    """Return some rows of a table of visits."""
     return Visits(**_taken(visits, rows))
 
 
 def take_episodes(episodes: Episodes, rows: IntArray) -> Episodes:
-    """Return some rows of a table of episodes."""
     info = {name: column[rows] for name, column in episodes.info.items()}
     return Episodes(**_taken(episodes, rows), info=info)
 
@@ -106,7 +103,6 @@ def _stack(parts: Sequence[object]) -> dict[str, Array]:
 
 
 def _taken(table: object, rows: IntArray) -> dict[str, Array]:
-    """Return some rows of the columns that a table has."""
     columns = {name: getattr(table, name) for name in columns_of(type(table))}
     return {name: values[rows] for name, values in columns.items() if values is not None}
 
@@ -151,16 +147,13 @@ class StoredEpisodes:
             yield parts.read(first, last, names or None)
 
     def episodes(self) -> Episodes:
-        """Read the table of episodes."""
         tables = self.tables("episodes")
         return concat_episodes([read_episodes(table["episodes"]) for table in tables])
 
     def chunks(self) -> Iterator[Suite]:
-        """Read the suite one part at a time."""
         yield from map(read_suite, self.tables())
 
     def whole(self) -> Suite:
-        """Read all of the suite at once."""
         return merge(list(self.chunks()))
 
     def words(self, keys: KeyArray | Iterable[int]) -> dict[int, str]:

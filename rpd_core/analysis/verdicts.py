@@ -1,21 +1,10 @@
 """Spectrum -> what can be said of each state's effect, with few false verdicts among many states.
 
-Each verdict is a family of tests under Benjamini and Hochberg's procedure. A state without effect
-can be taken for one that matters or for one whose default action is better, so these two share the
-level: at the full level each, 8 % of suites in which no state has any effect gave a false verdict,
-and 4 % do now. Where half of sixty states have an effect, 1 % of the verdicts are false.
-
-Each test is one-sided. Thousands of states are tested at once, so rejections happen far out in the
-tails, and arms can be as small as ten episodes. Exact rejection rates of candidate tests, over arms
-from 10 to 1000 and risks from 0.002 to 0.995, divided by the level (worst case at 1e-2 / 1e-3 /
-1e-5):
-
-- is the effect above 0: Agresti-Caffo 2.8 / 12 / 230, pooled score 8.3 / 43 / 2200, likelihood
-  ratio 4.5 / 5.4 / 5.1, Fisher 0.8 / 0.7 / 0.6, Fisher's mid-p 1.3 / 1.0 / 1.1. Mid-p holds the
-  level and finds more than Fisher's exact test, so it is taken for whole counts.
-- is the effect below a margin of 0.05 or 0.1 (at 1e-2 / 1e-3 / 1e-4): Agresti-Caffo 2.6 / 15 / 59,
-  score with restricted risks 2.7 / 6.8 / 19, the larger of both 1.1 / 1.2 / 1.2. They fail in
-  different places, so the larger is taken; for soft counts with the bound 0, too.
+Each verdict is a family of one-sided tests under Benjamini and Hochberg's procedure. A state
+without effect can be called either way, so the two directions share the level. Thousands of states
+are tested at once, so rejections happen far out in the tails: whole counts are tested by Fisher's
+mid-p against 0, all else by the larger of Agresti and Caffo's tail and the score test's, which fail
+in different places (docs/decisions/0019 has the rates).
 """
 
 from __future__ import annotations
@@ -28,13 +17,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.intervals import (
+    Interval,
     agresti_caffo_parts,
     arm_sizes,
     effect,
+    effect_interval,
     has_fractions,
     upper_tail,
     upper_z,
 )
+from rpd_core.analysis.ranking import Ranking
+from rpd_core.analysis.spectrum import Tally, identified
+from rpd_core.analysis.suite import Reach
+from rpd_core.config.settings import Settings
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Spectrum
 
@@ -82,13 +77,7 @@ class Verdicts:
         return [_VERDICTS[code] if code >= 0 else None for code in self.codes.tolist()]
 
     def are(self, verdict: Verdict) -> BoolArray:
-        """Return which states have a verdict."""
         return np.asarray(self.codes == _VERDICTS.index(verdict))
-
-    @property
-    def settled(self) -> BoolArray:
-        """States with a verdict other than undecided."""
-        return np.asarray((self.codes >= 0) & (self.codes != _UNDECIDED))
 
     def episodes_needed(self, episodes: int) -> FloatArray:
         """Return the size of the whole suite, now `episodes`, that would settle each state."""
@@ -103,7 +92,10 @@ def judge(
     A state that matters or whose default action is better can also be harmless, that is, have an
     effect within the margin; only the former is said then.
     """
-    _check(margin, level)
+    if not 0 < margin < 1:
+        raise ConfigError(f"the margin of harmless effects must lie in (0, 1), got {margin:g}")
+    if not 0 < level < 1:
+        raise ConfigError(f"the level of false verdicts must lie in (0, 1), got {level:g}")
     judged = Spectrum(**{name: cell[evidence] for name, cell in vars(spectrum).items()})
     codes = np.full(len(judged), _UNDECIDED, dtype=np.int8)
     needed = {}
@@ -129,13 +121,6 @@ def benjamini_hochberg(chances: FloatArray, level: float) -> BoolArray:
     if not len(met):
         return np.zeros(count, dtype=np.bool_)
     return np.asarray(chances <= ordered[met[-1]])
-
-
-def _check(margin: float, level: float) -> None:
-    if not 0 < margin < 1:
-        raise ConfigError(f"the margin of harmless effects must lie in (0, 1), got {margin:g}")
-    if not 0 < level < 1:
-        raise ConfigError(f"the level of false verdicts must lie in (0, 1), got {level:g}")
 
 
 def _chances(spectrum: Spectrum, margin: float) -> dict[Verdict, FloatArray]:
@@ -170,22 +155,16 @@ def chance_above(spectrum: Spectrum, bound: float = 0.0) -> FloatArray:
     """Return the p-value of "the effect is at most `bound`"; 1 where an arm is empty."""
     if bound == 0 and not has_fractions(spectrum):
         return _settled(spectrum, _mid_p(spectrum))
-    return _settled(spectrum, _normal(spectrum, bound))
+    difference, error = agresti_caffo_parts(spectrum)
+    z = np.minimum((difference - bound) / error, _score(spectrum, bound))  # the larger tail
+    return _settled(spectrum, upper_tail(z))
 
 
 def chance_below(spectrum: Spectrum, bound: float = 0.0) -> FloatArray:
     """Return the p-value of "the effect is at least `bound`"; 1 where an arm is empty."""
-    return chance_above(_turned(spectrum), -bound)
-
-
-def _turned(spectrum: Spectrum) -> Spectrum:
-    """Return the spectrum with the arms exchanged, which turns the sign of every effect."""
-    return Spectrum(
-        mutated_failed=spectrum.kept_failed,
-        mutated_passed=spectrum.kept_passed,
-        kept_failed=spectrum.mutated_failed,
-        kept_passed=spectrum.mutated_passed,
-    )
+    mutated = spectrum.mutated_failed, spectrum.mutated_passed
+    turned = Spectrum(spectrum.kept_failed, spectrum.kept_passed, *mutated)  # arms exchanged
+    return chance_above(turned, -bound)
 
 
 def _settled(spectrum: Spectrum, chance: FloatArray) -> FloatArray:
@@ -243,27 +222,14 @@ def _tail(table: IntArray, step: IntArray, terms: IntArray, factorials: FloatArr
     logs = -sum(
         factorials[cell[row] + sign * moved] for cell, sign in zip(table, signs, strict=True)
     )
-    margins = _margins(table, factorials)
-    chances = np.exp(logs + margins[row])
+    a, b, c, d = table
+    pairs = (a + b, c + d, a + c, b + d)
+    margins = sum((factorials[pair] for pair in pairs), start=-factorials[a + b + c + d])
+    chances = np.exp(logs + np.asarray(margins)[row])
     return np.asarray(np.add.reduceat(chances, starts) - 0.5 * chances[starts])
 
 
-def _margins(table: IntArray, factorials: FloatArray) -> FloatArray:
-    """Return the part of a table's log probability that its row and column sums fix."""
-    a, b, c, d = table
-    pairs = (a + b, c + d, a + c, b + d)
-    fixed = sum((factorials[pair] for pair in pairs), start=-factorials[a + b + c + d])
-    return np.asarray(fixed)
-
-
 # --------------------------------------------------------------------- any counts and bound
-
-
-def _normal(spectrum: Spectrum, bound: float) -> FloatArray:
-    """Return the larger of Agresti and Caffo's tail and that of the score test."""
-    difference, error = agresti_caffo_parts(spectrum)
-    z = np.minimum((difference - bound) / error, _score(spectrum, bound))
-    return upper_tail(z)
 
 
 def _score(spectrum: Spectrum, bound: float) -> FloatArray:
@@ -294,3 +260,70 @@ def _restricted_risk(spectrum: Spectrum, bound: float) -> FloatArray:
     angle = (math.pi + np.arccos(np.clip(cosine, -1.0, 1.0))) / 3
     risk: FloatArray = 2 * radius * np.cos(angle) - square
     return np.clip(risk, max(0.0, -bound), min(1.0, 1.0 - bound))
+
+
+# ------------------------------------------------------------------------------- the list
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a state is judged, and how."""
+
+    evidence: int
+    """Episodes in each arm that it needs."""
+    margin: float
+    """Effect below which a decision counts as harmless."""
+    confidence: float = 0.95
+    """The share of false verdicts is expected to be at most 1 minus this."""
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Every state judged; rows are those of the tally."""
+
+    ranking: Ranking
+    """What the list is sorted by."""
+    counted: Tally
+    evidence: BoolArray
+    """States with enough episodes in each arm."""
+    differs: BoolArray
+    """States in which the default action ever differed from the policy's."""
+    effects: Interval
+    verdicts: Verdicts
+    reach: Reach
+    """What the policy reaches when nothing is mutated."""
+
+    @property
+    def judged(self) -> BoolArray:
+        return self.evidence & self.differs
+
+    def listed(self, everything: bool = False, only_reached: bool = False) -> IntArray:
+        """Return the rows of the list, first decision first; those without evidence on demand."""
+        shown = self.differs if everything else self.judged
+        if only_reached:
+            shown = shown & (self.reach.share_of_episodes(self.counted.states.key) > 0)
+        order = self.ranking.order
+        return order[shown[order]]
+
+
+def rules_of(settings: Settings) -> Rules:
+    return Rules(settings.evidence, settings.margin, settings.confidence)
+
+
+def decide(counted: Tally, ranking: Ranking, reach: Reach, rules: Rules) -> Decisions:
+    """Judge every state with enough episodes in each arm."""
+    judged = judged_states(counted, rules.evidence)
+    return Decisions(
+        ranking,
+        counted,
+        identified(counted.spectrum, rules.evidence),
+        np.asarray(counted.differed > 0),
+        effect_interval(counted.spectrum),
+        judge(counted.spectrum, judged, rules.margin, 1 - rules.confidence),
+        reach,
+    )
+
+
+def judged_states(counted: Tally, at_least: int) -> BoolArray:
+    """Return the states with so many episodes in each arm whose default action ever differed."""
+    return np.asarray(identified(counted.spectrum, at_least) & (counted.differed > 0))

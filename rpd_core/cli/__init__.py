@@ -9,34 +9,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rpd_core.cli.console import answers, errors
-    from rpd_core.cli.progress import progress_bars
-    from rpd_core.cli.shared import chosen_run, opened_run, print_json, show_note
-    from rpd_core.cli.work import Work, plays
+    from rpd_core.cli.console import answers as answers
+    from rpd_core.cli.console import errors as errors
+    from rpd_core.cli.console import progress_bars as progress_bars
+    from rpd_core.cli.shared import chosen_run as chosen_run
+    from rpd_core.cli.shared import opened_run as opened_run
+    from rpd_core.cli.shared import print_json as print_json
+    from rpd_core.cli.shared import show_note as show_note
+    from rpd_core.cli.work import Work as Work
+    from rpd_core.cli.work import plays as plays
 
 _HOMES = {
-    "Work": "rpd_core.cli.work",
-    "answers": "rpd_core.cli.console",
-    "chosen_run": "rpd_core.cli.shared",
-    "errors": "rpd_core.cli.console",
-    "opened_run": "rpd_core.cli.shared",
-    "plays": "rpd_core.cli.work",
-    "print_json": "rpd_core.cli.shared",
-    "progress_bars": "rpd_core.cli.progress",
-    "show_note": "rpd_core.cli.shared",
+    **dict.fromkeys(("answers", "errors", "progress_bars"), "rpd_core.cli.console"),
+    **dict.fromkeys(("chosen_run", "opened_run", "print_json", "show_note"), "rpd_core.cli.shared"),
+    **dict.fromkeys(("Work", "plays"), "rpd_core.cli.work"),
 }
-
-__all__ = [
-    "Work",
-    "answers",
-    "chosen_run",
-    "errors",
-    "opened_run",
-    "plays",
-    "print_json",
-    "progress_bars",
-    "show_note",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

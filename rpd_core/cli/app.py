@@ -54,7 +54,6 @@ class Commands(TyperGroup):
             return TyperCommand(cmd_name)  # completion goes on without what is broken
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands under their headings."""
         found = _in_order(installed().of_kind("command"))
         width = max(len(one.component.name) for one in found)
         for heading in dict.fromkeys(map(_heading, found)):
@@ -98,12 +97,10 @@ class _GroupedOptions(TyperCommand):
         for heading, records in (*rows.items(), (_OPTIONS, plain)):
             if records:
                 with formatter.section(heading):
-                    formatter.write_dl([(_in_words(flags), about) for flags, about in records])
-
-
-def _in_words(flags: str) -> str:
-    """Return an option as the help names it, with a word for the type of its value."""
-    return _TYPES.sub(lambda found: _WORDS.get(found[1], "TEXT"), flags)
+                    formatter.write_dl([
+                        (_TYPES.sub(lambda found: _WORDS.get(found[1], "TEXT"), flags), about)
+                        for flags, about in records
+                    ])  # fmt: skip
 
 
 def as_typer_command(component: Component, function: Callable[..., Any]) -> TyperCommand:
@@ -224,7 +221,6 @@ def sentence(error: Any) -> str:
 
 
 def _meant(word: str) -> list[tuple[str, str]]:
-    """Return the options that could take a word, with the spec to give them."""
     registry = installed()
     found = []
     for flag, kind in _CHOICES.items():

@@ -18,20 +18,20 @@ def _command(name: str, target: str, summary: str, group: str) -> Component:
 def rpd_commands() -> list[Component]:
     return [
         _command("run", "run:run_command", "Find the decisions that a policy needs", ANALYSE),
-        _command("prune", "prune:prune_command", "Ask something else of a stored suite", ANALYSE),
-        _command("suite", "suite:suite_command", "Play mutant episodes and nothing else", ANALYSE),
+        _command("prune", "run:prune_command", "Ask something else of a stored suite", ANALYSE),
+        _command("suite", "run:suite_command", "Play mutant episodes and nothing else", ANALYSE),
         _command("show", "show:show_command", "Print the answer of a run again", LOOK),
-        _command("rank", "rank:rank_command", "List effects among mutants by any measure", LOOK),
-        _command("replay", "replay:replay_command", "Play a stored episode step by step", LOOK),
+        _command("rank", "show:rank_command", "List effects among mutants by any measure", LOOK),
+        _command("replay", "show:replay_command", "Play a stored episode step by step", LOOK),
         _command("runs", "runs:runs_command", "List runs and what differs between them", RUNS),
-        _command("merge", "merge:merge_command", "Join parts of a suite built elsewhere", RUNS),
-        _command("verify", "verify:verify_command", "Check every file of a run", RUNS),
+        _command("merge", "runs:merge_command", "Join parts of a suite built elsewhere", RUNS),
+        _command("verify", "runs:verify_command", "Check every file of a run", RUNS),
         _command(
-            *("list-plugins", "list_plugins:list_plugins_command"),
+            *("list-plugins", "plugins:list_plugins_command"),
             *("List every component, and whether it can be used", PLUGINS),
         ),
         _command(
-            *("describe", "describe:describe_command"),
+            *("describe", "plugins:describe_command"),
             *("Show a component, or what a policy file holds", PLUGINS),
         ),
     ]

@@ -40,7 +40,11 @@ def specs_of(kind: str) -> Callable[[str], list[Offer]]:
 def _specs(kind: str, text: str) -> Iterator[Offer]:
     name, colon, rest = text.partition(":")
     if not colon:
-        yield from _names(kind)
+        for one in installed().of_kind(kind):
+            if one.ready:
+                asked = installed().describe(kind, one.component.name).parameters
+                needs = any(parameter.default is None for parameter in asked)
+                yield f"{one.component.name}{':' * needs}", one.component.summary
         return
     parameters = installed().describe(kind, name).parameters
     given, comma, last = rest.rpartition(",")
@@ -53,17 +57,8 @@ def _specs(kind: str, text: str) -> Iterator[Offer]:
     if not given and parameters:
         yield from _values(parameters[0], before, last)
     taken = {item.partition("=")[0] for item in given.split(",")}
-    for one in parameters:
-        if one.name not in taken:
-            yield f"{before}{one.name}=", one.help
-
-
-def _names(kind: str) -> Iterator[Offer]:
-    for one in installed().of_kind(kind):
-        if one.ready:
-            parameters = installed().describe(kind, one.component.name).parameters
-            needs = any(parameter.default is None for parameter in parameters)
-            yield f"{one.component.name}{':' * needs}", one.component.summary
+    left = (parameter for parameter in parameters if parameter.name not in taken)
+    yield from ((f"{before}{parameter.name}=", parameter.help) for parameter in left)
 
 
 def _values(parameter: Parameter, before: str, value: str) -> Iterator[Offer]:
@@ -84,7 +79,6 @@ def _values(parameter: Parameter, before: str, value: str) -> Iterator[Offer]:
 
 
 def _paths(text: str) -> Iterator[str]:
-    """Yield the files and folders that a path may become."""
     folder = text[: text.rfind("/") + 1]
     try:
         entries = sorted(os.scandir(folder or "."), key=lambda one: one.name)
@@ -112,12 +106,6 @@ def _is_run(path: str) -> bool:
 def complete_kind(incomplete: str) -> list[str]:
     """Offer the kinds of component."""
     return [kind for kind in KINDS if kind.startswith(incomplete)]
-
-
-def complete_plugin(incomplete: str) -> list[str]:
-    """Offer the installed plugins and their distributions."""
-    found = installed().registrations
-    return sorted({name for one in found for name in (one.plugin, one.distribution) if name})
 
 
 def complete_name(kind: str) -> list[Offer]:
@@ -161,17 +149,10 @@ def whole_words() -> Iterator[None]:
     # an empty word would get lost on the way; what lies before the cursor is enough
     os.environ["COMP_WORDS"] = "\n".join(word for word in whole if word)
     os.environ["COMP_CWORD"] = str(place)
-    with _lines_changed(lambda line: line[before:]):
-        yield
-
-
-@contextlib.contextmanager
-def _lines_changed(change: Callable[[str], str]) -> Iterator[None]:
-    """Print what is printed meanwhile with every line changed."""
     kept = io.StringIO()
     try:
         with contextlib.redirect_stdout(kept):
             yield
     finally:
         lines = kept.getvalue().splitlines()
-        sys.stdout.write("".join(f"{change(line)}\n" for line in lines))
+        sys.stdout.write("".join(f"{line[before:]}\n" for line in lines))

@@ -6,12 +6,9 @@ import dataclasses
 import os
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING
 
 from rpd_core.cli import shared
 from rpd_core.cli.streams import Interrupted
@@ -34,9 +31,7 @@ from rpd_core.store.directory import RunDirectory
 from rpd_core.store.session import Session
 
 if TYPE_CHECKING:
-    from rpd_core.cli.progress import Display
-    from rpd_core.store.session import Session
-
+    from rpd_core.cli.console import Display
 
 PROBE_EPISODES = 16
 """Episodes played for the estimate, at least; more where more fit side by side."""
@@ -48,6 +43,12 @@ LARGE = 10_000.0
 """Megabytes from which on a run is large."""
 ADAPTIVE = 0.4
 """Part of a full sweep that an adaptive one plays, or a little less."""
+_OF_THE_SUITE = ("suite", "unmutated", "references")
+"""Stages that play no pruned policy, or few episodes."""
+_LOSSES = 0.2
+"""Part of what minimising and losses take that losses take."""
+DECLINED = 130
+"""Exit code where somebody would rather not: as after Ctrl-C."""
 
 
 @dataclass(frozen=True)
@@ -72,22 +73,12 @@ class Remaining:
 
 
 def _whole_work(settings: Settings) -> Remaining:
-    """Return all episodes of a run."""
     pruned = sum(count for name, count in stages_of(settings) if name not in _OF_THE_SUITE)
     return Remaining(settings.episodes, pruned)
 
 
-_OF_THE_SUITE = ("suite", "unmutated", "references")
-"""Stages that play no pruned policy, or few episodes."""
-_LOSSES = 0.2
-"""Part of what minimising and losses take that losses take."""
-
-
 def stages_of(settings: Settings) -> list[tuple[str, int]]:
-    """Return the stages of a run in their order, each with the episodes that are expected.
-
-    Nobody knows beforehand how long minimising takes: as much as it may.
-    """
+    """Return the stages of a run in their order, each with the episodes that are expected."""
     swept = sweep_work(settings, len(settings.measures))
     stages = [
         ("references", 3 * settings.test_episodes),
@@ -111,13 +102,9 @@ def sweep_work(settings: Settings, rankings: int) -> Remaining:
     """Return the episodes of a run that ends with the curves of some rankings."""
     several = rankings + settings.random_rankings
     points = len(settings.shares) * settings.test_episodes
-    return Remaining(settings.episodes, round(several * points * _played_share(settings)))
-
-
-def _played_share(settings: Settings) -> float:
-    """Return the share of a full sweep that is played."""
     adaptive = settings.sweep == "adaptive" and len(episode_looks(settings.test_episodes)) > 1
-    return ADAPTIVE if adaptive else 1.0
+    played = round(several * points * (ADAPTIVE if adaptive else 1.0))
+    return Remaining(settings.episodes, played)
 
 
 def work_left(
@@ -128,12 +115,12 @@ def work_left(
     Of the pruned ones nothing is known before the rankings are. Of a range of parts, only these
     count.
     """
-    whole = _whole_work(settings)
     wanted = range(settings.episodes) if parts is None else parts.episodes(settings)
-    if directory.read_json("run.json") is None:
-        return dataclasses.replace(whole, suite=len(wanted))
-    gaps = directory.suite().each_gap(wanted.stop, wanted.stop, wanted.start)
-    return dataclasses.replace(whole, suite=sum(last - first + 1 for first, last in gaps))
+    left = len(wanted)
+    if directory.read_json("run.json") is not None:
+        gaps = directory.suite().each_gap(wanted.stop, wanted.stop, wanted.start)
+        left = sum(last - first + 1 for first, last in gaps)
+    return dataclasses.replace(_whole_work(settings), suite=left)
 
 
 def with_growing(work: Remaining, setup: Setup) -> Remaining:
@@ -156,7 +143,7 @@ def probe_here(setup: Setup) -> Probed:
         recipe = prepare.fit(recipe, setup.config)
     try:
         count = max(PROBE_EPISODES, recipe.lanes)
-        return perform_probe(_job(recipe, setup.config.settings, count))
+        return perform_probe(_first_episodes(recipe, setup.config.settings, count))
     finally:
         close_players()
 
@@ -167,32 +154,31 @@ def _foresee(session: Session, work: Remaining, workers: int) -> Cost:
     Few episodes side by side are slower than many, so that more are tried before a run counts as
     long.
     """
-    recipe, settings = session.recipe, session.setup.config.settings
+    recipe, config = session.recipe, session.setup.config
     cost = None
     for count in (GLANCE, recipe.lanes):
         narrow = dataclasses.replace(recipe, lanes=min(count, recipe.lanes))
-        probed = _probe(session, _job(narrow, settings, count))
-        cost = scaled(session.setup, probed, work, workers)
-        if not reasons(cost):
+        chunk = _first_episodes(narrow, config.settings, count)
+        answers: list[Probed] = []
+
+        def keep(item: WorkItem, answer: Probed, kept: list[Probed] = answers) -> None:
+            kept.append(answer)
+
+        item = WorkItem(
+            f"{config.digest()}/probe/{chunk.last}", perform_probe, chunk,
+            "a few episodes to see what they cost", session.files(narrow),
+        )  # fmt: skip
+        run_items(session.engine, [item], keep)
+        cost = scaled(session.setup, answers[0], work, workers)
+        if not reasons_to_ask(cost):
             break
     assert cost is not None, "there is a first count"
     return cost
 
 
-def _job(recipe: Recipe, settings: Settings, count: int) -> SuiteChunk:
+def _first_episodes(recipe: Recipe, settings: Settings, count: int) -> SuiteChunk:
     last = min(count, settings.episodes) - 1
     return SuiteChunk(recipe, settings.seed, settings.mutation_rate, 0, last)
-
-
-def _probe(session: Session, job: SuiteChunk) -> Probed:
-    answers: list[Any] = []
-    identity = f"{session.setup.config.digest()}/probe/{job.last}"
-    item = WorkItem(
-        identity, perform_probe, job, "a few episodes to see what they cost",
-        session.files(job.recipe),
-    )  # fmt: skip
-    run_items(session.engine, [item], lambda item, answer: answers.append(answer))
-    return answers[0]  # type: ignore[no-any-return]
 
 
 def scaled(setup: Setup, probed: Probed, work: Remaining, workers: int) -> Cost:
@@ -200,55 +186,36 @@ def scaled(setup: Setup, probed: Probed, work: Remaining, workers: int) -> Cost:
     settings, suite = setup.config.settings, probed.chunk.suite
     count = len(suite.episodes)
     stored = tables.suite_tables(suite, [""] * len(suite.states))
-    size = sum(_bytes(table) for table in stored.values())
+    sizes = {name: len(tables.packed_table(table)) for name, table in stored.items()}
     chunks = max(-(-work.suite // settings.chunk), 1)
     in_a_row = work.suite / min(workers, chunks) + work.pruned / workers
     whole = any(getattr(one, "needs", ()) for one in setup.measures.values())
-    read = stored.values() if whole else [stored["episodes"]]
-    held = sum(table.nbytes for table in read) / count
+    held = sum(table.nbytes for name, table in stored.items() if whole or name == "episodes")
     return Cost(
         count,
         work.suite,
         work.pruned,
         probed.seconds / count * in_a_row,
-        (size * work.suite + _bytes(stored["episodes"]) * work.pruned) / count / 2**20,
-        held * settings.episodes / 2**20,
+        (sum(sizes.values()) * work.suite + sizes["episodes"] * work.pruned) / count / 2**20,
+        held / count * settings.episodes / 2**20,
     )
 
 
-def _bytes(table: pa.Table) -> int:
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    return int(sink.getvalue().size)
-
-
-def reasons(cost: Cost, _free_megabytes: float = float("inf")) -> list[str]:
+def reasons_to_ask(cost: Cost, free_megabytes: float = float("inf")) -> list[str]:
     """Return why somebody should think twice before a run, as parts of a sentence."""
     found = []
     if cost.seconds > LONG:
         found.append(in_words(cost.seconds))
-    if cost.megabytes > min(LARGE, _free_megabytes):
-        free = f" ({_size(_free_megabytes)} are free)" * (_free_megabytes < cost.megabytes)
-        found.append(f"{_size(cost.megabytes)} of disk{free}")
-    if cost.memory_megabytes > min(LARGE, _memory()):
-        found.append(f"{_size(cost.memory_megabytes)} of memory")
+    if cost.megabytes > min(LARGE, free_megabytes):
+        free = f" ({size_in_words(free_megabytes * 1e6)} are free)"
+        short = free_megabytes < cost.megabytes
+        found.append(f"{size_in_words(cost.megabytes * 1e6)} of disk{free * short}")
+    memory = float("inf")
+    with suppress(AttributeError, OSError, ValueError):  # not every system tells
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20
+    if cost.memory_megabytes > min(LARGE, memory):
+        found.append(f"{size_in_words(cost.memory_megabytes * 1e6)} of memory")
     return found
-
-
-def _size(megabytes: float) -> str:
-    return size_in_words(megabytes * 1e6)
-
-
-def _memory() -> float:
-    """Return the megabytes of memory that this machine has."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20
-    except (AttributeError, OSError, ValueError):  # not every system tells
-        return float("inf")
-
-
-DECLINED = 130
-"""Exit code where somebody would rather not: as after Ctrl-C."""
 
 
 def consider(session: Session, work: Remaining, workers: int, display: Display) -> None:
@@ -266,28 +233,19 @@ def consider(session: Session, work: Remaining, workers: int, display: Display) 
     except RpdError:
         return
     display.pace.expected = cost.seconds / (work.suite + work.pruned)
-    much = reasons(cost, _free_megabytes(session.directory.path))
-    if much:
-        _ask(_warning(cost, much), display)
+    path = session.directory.path.absolute()
+    there = next((one for one in (path, *path.parents) if one.exists()), None)
+    free = float("inf") if there is None else shutil.disk_usage(there).free / 2**20
+    if much := reasons_to_ask(cost, free):
+        shared.show_note(
+            f"this will take about {' and '.join(much)}, for {cost.suite_episodes} mutant and "
+            f"{cost.pruning_episodes} pruned episodes, judged from {cost.probe_episodes}"
+        )
+        if sys.stdin.isatty() and sys.stderr.isatty():
+            _ask(display)
 
 
-def _free_megabytes(path: Path) -> float:
-    """Return the room on the disk that a directory is to lie on."""
-    there = next((one for one in (path, *path.absolute().parents) if one.exists()), None)
-    return float("inf") if there is None else shutil.disk_usage(there).free / 2**20
-
-
-def _warning(cost: Cost, much: list[str]) -> str:
-    return (
-        f"this will take about {' and '.join(much)}, for {cost.suite_episodes} mutant and "
-        f"{cost.pruning_episodes} pruned episodes, judged from {cost.probe_episodes}"
-    )
-
-
-def _ask(warning: str, display: Display) -> None:
-    shared.show_note(warning)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return
+def _ask(display: Display) -> None:
     with display.paused():
         sys.stderr.write("rpd: go on? [y/N] (--yes does not ask) ")
         sys.stderr.flush()

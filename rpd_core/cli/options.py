@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
 from rpd_core.cli.completion import complete_run, specs_of
-from rpd_core.cli.config_file import read_config
 from rpd_core.cli.shared import reporting
 from rpd_core.config.settings import USED, Group, Scope, Setting, Settings, declared
-from rpd_core.errors import ConfigError
+from rpd_core.config.typed import ANEW, read_table, refuse_trust
+from rpd_core.errors import ConfigError, nearest
 from rpd_core.plugin.registry import finishing, installed
 from rpd_core.plugin.specs import number, whole_number
 
@@ -24,23 +24,26 @@ WHERE: Group = "Where to run"
 WHAT: Group = "What to analyse"
 
 
+def option(flag: str, help: str, group: Group | None = None, **more: Any) -> Any:
+    """Return an option under one of the headings of a command's help."""
+    return typer.Option(flag, help=help, rich_help_panel=group, **more)
+
+
 def spec_option(flag: str, kind: str, help: str, group: Group | None = None) -> Any:
     """Return an option that takes a spec of a kind, which the shell completes."""
-    return typer.Option(
-        flag, help=help, metavar="SPEC", autocompletion=specs_of(kind), rich_help_panel=group
-    )
+    return option(flag, help, group, metavar="SPEC", autocompletion=specs_of(kind))
 
 
 def whole_option(flag: str, help: str, group: Group | None = None, least: int = 0) -> Any:
     """Return an option for a whole number, 1e4 included; of `least`, if that is given."""
     read = _parser(flag, whole_number, least)
-    return typer.Option(flag, help=help, metavar="N", parser=read, rich_help_panel=group)
+    return option(flag, help, group, metavar="N", parser=read)
 
 
 def number_option(flag: str, help: str, group: Group | None = None) -> Any:
     """Return an option for a number."""
     read = _parser(flag, number)
-    return typer.Option(flag, help=help, metavar="X", parser=read, rich_help_panel=group)
+    return option(flag, help, group, metavar="X", parser=read)
 
 
 def _parser(flag: str, read: Callable[[str], T], least: int = 0) -> Callable[[Any], T]:
@@ -58,6 +61,75 @@ def _parser(flag: str, read: Callable[[str], T], least: int = 0) -> Callable[[An
         return found
 
     return reporting(parse)
+
+
+# ------------------------------------------------------------------------------ files of settings
+
+
+_NOT_IN_FILES = {
+    "--trust-policy": ANEW,
+    "--config": "a file names no other",
+    "--help": "it asks for help",
+}
+"""Options that only the command line takes, and why."""
+
+
+def is_toml(path: Path | None) -> bool:
+    """Return whether a configuration is a TOML file of the user's, not the `run.json` of a run."""
+    return path is not None and path.suffix.lower() == ".toml"
+
+
+@reporting
+def read_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Make what a TOML file holds the defaults of a command; leave other files to the command."""
+    if path is not None and is_toml(path) and not context.resilient_parsing:
+        options = [one for one in context.command.params if one.param_type_name == "option"]
+        flags = {flag: one for one in options for flag in one.opts if flag.startswith("--")}
+        context.default_map = _settings_in(path, flags)
+    return path
+
+
+def _settings_in(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a file by the names of the parameters that they are for."""
+    values: dict[str, Any] = {}
+    for key, value in read_table(path).items():
+        flag = f"--{key.replace('_', '-')}"
+        if flag not in options:
+            known = [one.removeprefix("--") for one in options if one not in _NOT_IN_FILES]
+            hint = nearest(flag.removeprefix("--"), known) or " See --help for the options."
+            raise ConfigError(f"{str(path)!r}: {key!r} is not an option.{hint}")
+        if flag in _NOT_IN_FILES:
+            raise ConfigError(
+                f"{str(path)!r}: {key!r} belongs on the command line: {_NOT_IN_FILES[flag]}"
+            )
+        if options[flag].name in values:
+            raise ConfigError(f"{str(path)!r}: {key!r} is there twice, spelt differently: keep one")
+        try:
+            values[options[flag].name] = _from_file(f"{str(path)!r}: {key}", value, options[flag])
+        except ValueError as error:  # in base 16, a number may have more digits than can be shown
+            raise ConfigError(f"{str(path)!r}: {key} has a number with too many digits") from error
+    return values
+
+
+def _from_file(name: str, value: Any, known: Any) -> Any:
+    """Return a value as the parser takes it from a command line, or refuse its kind."""
+    if known.is_flag:
+        if not isinstance(value, bool):
+            raise ConfigError(f"{name} must be true or false, got {value!r:.80}")
+        return value
+    several = value if isinstance(value, list) else [value]
+    if any(isinstance(one, bool) or not isinstance(one, str | int | float) for one in several):
+        raise ConfigError(f"{name} must be text or a number, got {value!r:.80}")
+    for one in several:
+        refuse_trust(name, one)
+    if known.multiple:
+        return [str(one) for one in several]
+    if isinstance(value, list):
+        raise ConfigError(f"{name} takes one value, got {len(value)}")
+    return str(value)
+
+
+# ------------------------------------------------------------------- what commands share
 
 
 Env = Annotated[
@@ -83,50 +155,25 @@ LoadTimeout = Annotated[
 ExecutorName = Annotated[str, spec_option("--executor", "executor", "Executor spec.", WHERE)]
 TrustPolicy = Annotated[
     bool,
-    typer.Option(
-        "--trust-policy",
-        help="Let policy and run files run code of their authors'.",
-        rich_help_panel=WHERE,
-    ),
+    option("--trust-policy", "Let policy and run files run code of their authors'.", WHERE),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out", help="Run directory; default: runs/<readable name>.", rich_help_panel=USED
-    ),
-]
+Out = Annotated[Path | None, option("--out", "Run directory; default: runs/<readable name>.", USED)]
+_FROM = "Settings from a TOML file of yours, or repeat the run of this run.json."
 Config = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        help="Settings from a TOML file of yours, or repeat the run of this run.json.",
-        callback=read_config,
-        is_eager=True,
-        rich_help_panel=WHAT,
-    ),
+    Path | None, option("--config", _FROM, WHAT, callback=read_config, is_eager=True)
 ]
 AnalysisName = Annotated[
     str | None,
-    typer.Option("--analysis", metavar="NAME", help="Name of the analysis; default: the latest."),
+    option("--analysis", "Name of the analysis; default: the latest.", metavar="NAME"),
 ]
 NewAnalysisName = Annotated[
     str | None,
-    typer.Option(
-        "--analysis",
-        metavar="NAME",
-        help="Name of the new analysis; default: readable.",
-        rich_help_panel=WHERE,
-    ),
+    option("--analysis", "Name of the new analysis; default: readable.", WHERE, metavar="NAME"),
 ]
 Seed = Annotated[int | None, whole_option("--seed", "Seed of everything; default 0.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Json = Annotated[bool, option("--json", "Print JSON on standard output.")]
 Yes = Annotated[
-    bool,
-    typer.Option(
-        "--yes",
-        help="Do not ask before a run that takes long or much room.",
-        rich_help_panel=WHERE,
-    ),
+    bool, option("--yes", "Do not ask before a run that takes long or much room.", WHERE)
 ]
 RunPath = Annotated[
     Path | None,
@@ -185,13 +232,21 @@ def with_settings(*scopes: Scope, leave_out: Sequence[str] = ()) -> Callable[[Co
     return decorate
 
 
-_FINISH = "finish_"
+_FINISH, _AT_THE_END = "finish_", "At the end of the run, do the work of"
 
 
 def with_finish(command: Command) -> Command:
     """Decorate a command with an option for each command that does something after a run."""
     own = list(inspect.signature(command, eval_str=True).parameters.values())
-    taken = {*_flags(own), *(one.flag or f"--{name}" for name, one in declared().items())}
+    about = [one for p in own for one in getattr(p.annotation, "__metadata__", ())]
+    written = [word for one in about for word in (one.default, *(one.param_decls or ()))]
+    taken = {one.flag or f"--{name.replace('_', '-')}" for name, one in declared().items()}
+    taken |= {"--help", "--json", *(word for word in written if isinstance(word, str))}
+
+    def switch(name: str) -> str:  # under a name that is free
+        free = name if f"--{name}" not in taken else f"after-{name}"
+        return f"--{free}/--no-{free}"
+
     added = [
         inspect.Parameter(
             f"{_FINISH}{number}",
@@ -199,32 +254,13 @@ def with_finish(command: Command) -> Command:
             default=None,
             annotation=Annotated[
                 bool | None,
-                typer.Option(
-                    _switch(name, taken),
-                    help=f"At the end of the run, do the work of rpd {name} as well.",
-                    rich_help_panel=WHERE,
-                ),
+                option(switch(name), f"{_AT_THE_END} rpd {name} as well.", WHERE),
             ],
         )
         for number, name in enumerate(finishing(installed()))
     ]
     set_parameters(command, command, own, added)
     return command
-
-
-def _flags(parameters: Iterable[inspect.Parameter]) -> set[str]:
-    """Return the options that a command has by itself, and those that every command has."""
-    about = [one for p in parameters for one in getattr(p.annotation, "__metadata__", ())]
-    written = [word for one in about for word in (one.default, *(one.param_decls or ()))]
-    return {"--help", "--json", *(word for word in written if isinstance(word, str))}
-
-
-def _switch(name: str, taken: set[str]) -> str:
-    """Return the option to do a command's work after a run or not, under a name that is free."""
-    free = (
-        name if f"--{name}" not in {flag.replace("_", "-") for flag in taken} else f"after-{name}"
-    )
-    return f"--{free}/--no-{free}"
 
 
 def taken_finish(settings: dict[str, Any]) -> tuple[str, ...]:
@@ -248,9 +284,7 @@ def _option(name: str, setting: Setting) -> Any:
     kind = _kinds()[name]
     flag = setting.flag or f"--{name.replace('_', '-')}"
     if kind is bool:
-        return Annotated[
-            bool | None, typer.Option(flag, help=setting.help, rich_help_panel=setting.group)
-        ]
+        return Annotated[bool | None, option(flag, setting.help, setting.group)]
     if kind in (int, int | None):
         return Annotated[int | None, whole_option(flag, setting.help, setting.group)]
     if kind in (float, float | None) and not setting.words:
@@ -262,10 +296,7 @@ def _option(name: str, setting: Setting) -> Any:
     words = "|".join(typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ())
     listed = "X,..." if setting.listed is float else "NAMES"
     metavar = words or ("X|" + "|".join(setting.words) if setting.words else listed)
-    return Annotated[
-        option_type,
-        typer.Option(flag, help=setting.help, metavar=metavar, rich_help_panel=setting.group),
-    ]
+    return Annotated[option_type, option(flag, setting.help, setting.group, metavar=metavar)]
 
 
 def given(settings: dict[str, Any]) -> dict[str, Any]:

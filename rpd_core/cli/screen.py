@@ -1,4 +1,4 @@
-"""The answer on one screen: what was found, the decisions, and what it stands on."""
+"""The answer on a screen: what was found, the decisions, what it stands on; in full on demand."""
 
 from __future__ import annotations
 
@@ -10,28 +10,17 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.console import Console
 
-from rpd_core.cli.decisions import print_decisions, print_details
-from rpd_core.cli.full import print_rest
-from rpd_core.cli.text import print_question, say
-from rpd_core.errors import shell_word
-from rpd_core.results.sentences import (
-    advice_on,
-    baseline_words,
-    growth_words,
-    headline,
-    is_proven,
-    noun_for,
-    other_targets,
-    recurrence_words,
-    suite_words,
-    sureness_words,
-    tried_in_vain,
-    what_would_help,
-)
-from rpd_core.results.words import few
+from rpd_core.cli.text import can_draw, print_columns, print_question, say, short_action
+from rpd_core.config.settings import PORTFOLIO
+from rpd_core.errors import counted, shell_word
+from rpd_core.results import sentences
+from rpd_core.results.words import cut, few, part_of, percent, reached_words, shortened_states
 
 if TYPE_CHECKING:
-    from rpd_core.results.records import Decision, Played, Summary
+    from rpd_core.pruning.records import PrunedPoint
+    from rpd_core.results import records
+    from rpd_core.results.kept import FrontChoice
+    from rpd_core.results.records import Decision, Summary
 
 SHOWN = 7
 """Decisions on the screen."""
@@ -59,7 +48,7 @@ def print_answer(
     """
 
     def attempt(screen: Console, shown: int) -> None:
-        say(screen, headline(summary), style="bold")
+        say(screen, sentences.headline(summary), style="bold")
         screen.print()
         _print_setting(screen, summary)
         _print_decisions(screen, summary, shown, full)
@@ -84,7 +73,6 @@ def _height(attempt: Callable[[Console, int], None], shown: int, width: int) -> 
 
 
 def _print_setting(console: Console, summary: Summary) -> None:
-    """Print what was analysed, and what would make the answer better."""
     original = summary.original
     print_question(
         console,
@@ -92,20 +80,22 @@ def _print_setting(console: Console, summary: Summary) -> None:
         f"return {few(original.return_mean)}, by default alone {few(original.default_everywhere)}, "
         f"reference {few(original.reference)} ({original.reference_source})",
     )
-    for advice in advice_on(summary):
+    for advice in sentences.advice_on(summary):
         say(console, f"Advice: {advice}")
     console.print()
 
 
 def _print_decisions(console: Console, summary: Summary, count: int, full: bool) -> None:
-    """Print the decisions of the smallest policy; none where nothing is proven."""
     rows = summary.decisions[:count]
     if not rows:
         return
-    noun = noun_for(summary)
+    noun = sentences.noun_for(summary)
     lines = _RULE_LINES if noun == "rule" else _STATE_LINES if full else 1
     print_decisions(console, noun, rows, lines)
-    _print_others(console, summary.decisions[count:])
+    if rest := summary.decisions[count:]:
+        unsure = sum(not one.needed for one in rest)
+        which = f"{unsure} of them not" if unsure < len(rest) else "none of them"
+        say(console, f"{len(rest)} more{f', {which} shown to be needed' * bool(unsure)}")
     if summary.list.note:
         say(console, summary.list.note)
     if full:
@@ -114,34 +104,24 @@ def _print_decisions(console: Console, summary: Summary, count: int, full: bool)
     console.print()
 
 
-def _print_others(console: Console, rest: Sequence[Decision]) -> None:
-    if rest:
-        unsure = sum(not one.needed for one in rest)
-        which = f"{unsure} of them not" if unsure < len(rest) else "none of them"
-        marked = f", {which} shown to be needed" if unsure else ""
-        say(console, f"{len(rest)} more{marked}")
-
-
 def _print_standing(console: Console, summary: Summary, full: bool) -> None:
     """Print what the answer stands on, a sentence or two each."""
-    if is_proven(summary):
-        others = "" if full else other_targets(summary)
-        ranked = f"{suite_words(summary)} {others}".strip()
-        told = [baseline_words(summary), ranked, sureness_words(summary)]
-        told += [recurrence_words(summary.policy)] if full else []
+    ranked = sentences.suite_words(summary)
+    if sentences.is_proven(summary):
+        others = "" if full else sentences.other_targets(summary)
+        ranked = f"{ranked} {others}".strip()
+        told = [sentences.baseline_words(summary), ranked, sentences.sureness_words(summary)]
+        told += [sentences.recurrence_words(summary.policy)] if full else []
     else:
-        told = [tried_in_vain(summary.policy), suite_words(summary), what_would_help(summary)]
-    for words in (*told, growth_words(summary.growth)):
+        vain, ways = sentences.tried_in_vain(summary.policy), sentences.what_would_help(summary)
+        told = [vain, ranked, ways]
+    for words in (*told, sentences.growth_words(summary.growth)):
         if words:
             say(console, words)
-    _print_versions(console, summary.played)
-
-
-def _print_versions(console: Console, played: Sequence[Played]) -> None:
-    if len(played) > 1:
+    if len(summary.played) > 1:
         from rpd_core.store.parts import version_changes  # only for this
 
-        changes = version_changes(played[0].origin, played[-1].origin)
+        changes = version_changes(summary.played[0].origin, summary.played[-1].origin)
         if changes:
             say(console, f"Note: parts of this run were played by other versions: {changes[0]}")
 
@@ -154,7 +134,6 @@ def _print_where(
     full: bool,
     made: Sequence[Path],
 ) -> None:
-    """Print where there is more to see."""
     beside = [name for name in others if name != summary.analysis]
     chosen = f" --analysis {summary.analysis}" if beside else ""
     page, typed = path / "report.html", shell_word(path)
@@ -177,3 +156,177 @@ def _others(names: Sequence[str], width: int) -> str:
         if len(text) <= width:
             break
     return text
+
+
+# ----------------------------------------------------------------------------- decisions
+
+
+_LEAST_BAR, _LONGEST_BAR = 10, 24
+"""Characters of a drawn loss."""
+_WITH_MARK = 16
+"""Characters of one that has a mark beside it, at least."""
+_LEAST_STATE = 20
+"""Characters that a state gets, however narrow the screen is."""
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LOST = "loss without it"
+_NOT_SHOWN = ("not shown to be needed", "not shown")
+"""What stands beside a loss that may be none, the longer where there is room."""
+
+
+def print_decisions(console: Console, noun: str, rows: Sequence[Decision], lines: int = 1) -> None:
+    """Print decisions with their return with and without it, and the loss drawn."""
+    columns = {
+        "": [str(row.rank) for row in rows],
+        noun: [row.state for row in rows],
+        "policy": [short_action(row.policy_action) for row in rows],
+        "default": [short_action(row.default_action) for row in rows],
+        "return": [" -> ".join(sentences.with_and_without(row)) for row in rows],
+    }
+    widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
+    room = console.width - sum(widths.values()) + widths[noun] - len(columns)
+    least = _LEAST_BAR if all(row.needed for row in rows) else _WITH_MARK
+    bar = min(max(room - widths[noun], least), _LONGEST_BAR)
+    widths[noun] = min(widths[noun], max(room - bar, _LEAST_STATE))
+    columns[noun] = shortened_states(columns[noun], widths[noun], lines)
+    plain, largest = not can_draw(console), max((row.loss for row in rows), default=0.0)
+    heading = _LOST if bar >= len(_LOST) else "loss"
+    marks = 0 if all(row.needed for row in rows) else len(_NOT_SHOWN[-1]) + 1
+    columns[heading] = [_drawn(row, largest, (bar - marks, bar), plain) for row in rows]
+    print_columns(console, columns, (noun, "policy", "default", heading), {**widths, heading: bar})
+
+
+def print_details(console: Console, rows: Sequence[Decision]) -> None:
+    """Print what else is known of decisions, by their ranks."""
+    columns = {
+        "rank": [str(row.rank) for row in rows],
+        "loss": [few(row.loss) for row in rows],
+        "95% interval": [f"{few(row.loss_low)} to {few(row.loss_high)}" for row in rows],
+        "of all losses": [percent(row.share) for row in rows],
+        "overrides": [percent(row.overrides) for row in rows],
+        "reached": [reached_words(row.reached) for row in rows],
+        "by the whole policy": [reached_words(row.reached_whole) for row in rows],
+        "twins": [str(row.twins) for row in rows],
+    }
+    print_columns(console, columns)
+
+
+def _drawn(row: Decision, largest: float, widths: tuple[int, int], plain: bool) -> str:
+    """Return a loss drawn, and a mark where it may be none; widths of the bar and of both."""
+    bar = loss_bar(row.loss, largest, widths[0], plain)
+    if row.needed:
+        return bar
+    room = widths[1] - len(bar) - bool(bar)
+    mark = next((one for one in _NOT_SHOWN if len(one) <= room), _NOT_SHOWN[-1])
+    return f"{bar} {mark}".strip()
+
+
+def loss_bar(loss: float, largest: float, width: int, plain: bool = False) -> str:
+    """Return a bar as long as a loss, where the largest fills the width."""
+    share = min(max(loss / largest, 0.0), 1.0) if largest > 0 else 0.0
+    if plain:
+        return "#" * round(share * width)
+    eighths = round(share * width * 8)
+    rest = _EIGHTHS[eighths % 8].strip()
+    return _EIGHTHS[-1] * (eighths // 8) + rest
+
+
+# -------------------------------------------------------------------------- the full answer
+
+
+_ROW_NAMES = {"random": "random (mean)", "random_best": f"random (best of {len(PORTFOLIO)})"}
+
+
+def print_rest(console: Console, summary: Summary) -> None:
+    policy = summary.policy
+    for fraction, other in list(summary.policies.items())[1:]:
+        console.print()
+        say(console, f"For {percent(float(fraction))} of the return:", style="bold")
+        say(console, sentences.policy_sentences(summary, float(fraction), other))
+    if policy is not None and policy.front:
+        console.print()
+        print_front(console, policy.front)
+    for words in (
+        "" if policy is None else sentences.tried_in_vain(policy, full=True),
+        "" if policy is None or policy.minimising is None else _minimised(policy.minimising),
+    ):
+        if words:
+            say(console, words)
+    for fraction in summary.thresholds:
+        console.print()
+        _print_thresholds(console, fraction, summary)
+    sweep = summary.sweep
+    text = f"The sweep played {sweep.episodes} episodes; every point to the end: {sweep.whole}"
+    say(console, f"{text} (--sweep full)." if sweep.episodes < sweep.whole else f"{text}.")
+    console.print()
+    for name, ties in summary.ties.items():
+        if ties.groups:
+            say(
+                console,
+                f"{name}: {ties.groups} groups of states have equal scores (largest: "
+                f"{ties.largest}); within a group the order is that of the state keys",
+            )
+    console.print()
+
+
+def print_front(console: Console, front: Sequence[records.FrontPoint]) -> None:
+    say(console, "On the way to it (rpd show --keep N chooses one):", style="bold")
+    columns = {
+        "decisions": [str(one.decisions) for one in front],
+        "of all states": [part_of(one.states) for one in front],
+        "steps": [percent(one.steps) for one in front],
+        "overrides": [percent(one.overrides) for one in front],
+        "return": [few(one.return_mean) for one in front],
+        "share": [percent(one.share) for one in front],
+        "episodes": [str(one.episodes) for one in front],
+    }
+    print_columns(console, columns, ("ranking",))
+
+
+def print_choice(console: Console, summary: Summary, chosen: FrontChoice) -> None:
+    say(console, sentences.front_sentences(summary, chosen.point), style="bold")
+    console.print()
+    rows = chosen.states
+    columns = {
+        "loss without it": ["" if one.loss is None else few(one.loss) for one in rows],
+        sentences.noun_for(summary): [cut(one.state, console.width - 17) for one in rows],
+    }
+    print_columns(console, columns, (sentences.noun_for(summary),))
+    if any(one.loss is None for one in rows):
+        say(console, "Those without a loss are not in the smallest policy: it can spare them.")
+
+
+def _minimised(found: records.Minimising) -> str:
+    pairs = "paired" if found.paired else "unpaired"
+    related = "" if found.correlation is None else f", correlation {found.correlation:.2f}"
+    broken = (
+        f"; {counted(found.broken, 'twin')} differed though no action did" if found.broken else ""
+    )
+    return (
+        f"Minimising began with {'; '.join(found.starts)} and took {found.steps} of "
+        f"{found.budget} steps: {counted(found.episodes, 'episode')} in "
+        f"{counted(found.blocks, 'block')}, twins {pairs}{related}{broken}."
+    )
+
+
+def _print_thresholds(console: Console, fraction: str, summary: Summary) -> None:
+    target = summary.targets[fraction]
+    say(
+        console,
+        f"Smallest pruned policies in the sweep that keep {percent(float(fraction))} of the return "
+        f"({few(target)}), of each ranking the one with the fewest states and the one with the "
+        "fewest steps",
+        style="bold",
+    )
+    entries = summary.thresholds[fraction]
+    columns = {
+        "ranking": [_ROW_NAMES.get(name, name) for name in entries],
+        "fewest states": [_point(one.fewest_states if one else None) for one in entries.values()],
+        "fewest steps": [_point(one.fewest_steps if one else None) for one in entries.values()],
+    }
+    print_columns(console, columns, ("ranking",))
+
+
+def _point(point: PrunedPoint | None) -> str:
+    if point is None:
+        return "never"
+    return f"{point.kept} ({part_of(point.states)}), steps {percent(point.steps)}"

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import errno
 import functools
-import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import typer
 
-from rpd_core.cli.console import answers, errors
-from rpd_core.cli.progress import progress_bars
+from rpd_core.cli.console import answers, errors, progress_bars
 from rpd_core.cli.streams import Interrupted, clear_status, exit_code, flush_answer, reader_has_left
 from rpd_core.errors import ConfigError, RpdError, shell_word
 
@@ -106,18 +104,15 @@ def resumable(out: Path, same_command: bool = False) -> Iterator[None]:
     except Interrupted:  # whoever raised it has said what is to be said
         raise
     except KeyboardInterrupt as stop:
-        raise Interrupted(_how_to_go_on(out, same_command), exit_code(stop)) from None
-
-
-def _how_to_go_on(out: Path, same_command: bool) -> str:
-    if not out.exists():  # an empty run is not left behind
-        return "interrupted before anything was stored. Run the same command again to start."
-    config, where = shell_word(out / "run.json"), shell_word(out)
-    other = f", or rpd run --config {config} --out {where}," * (not same_command)
-    return (
-        f"interrupted; finished chunks are kept in {out}. Run the same command again{other} to "
-        "continue."
-    )
+        told = "interrupted before anything was stored. Run the same command again to start."
+        if out.exists():  # an empty run is not left behind
+            config, where = shell_word(out / "run.json"), shell_word(out)
+            other = f", or rpd run --config {config} --out {where}," * (not same_command)
+            told = (
+                f"interrupted; finished chunks are kept in {out}. Run the same command again"
+                f"{other} to continue."
+            )
+        raise Interrupted(told, exit_code(stop)) from None
 
 
 def chosen_run(run: Path | None) -> Path:
@@ -158,26 +153,33 @@ def run_and(run: Path | None, rest: str | None, what: str, example: str) -> tupl
     return (chosen_run(None), str(run)) if rest is None else (run, rest)
 
 
+def check_export(path: Path, formats: Collection[str], endings: str) -> None:
+    """Refuse a file name whose format is not known, or whose folder is not there."""
+    if path.suffix not in formats:
+        raise ConfigError(f"cannot export to {str(path)!r}: the name must end {endings}")
+    if not path.parent.is_dir():
+        raise ConfigError(f"cannot export to {str(path)!r}: there is no folder {path.parent}")
+
+
 def show_note(text: str) -> None:
     """Show what the user should know."""
     errors().print(f"rpd: note: {tidied(text)}", markup=False)
 
 
 class _Notes(logging.Handler):
-    """Shows warnings of the core as notes."""
-
     def emit(self, record: logging.LogRecord) -> None:
         show_note(record.getMessage())
 
 
 def show_warnings() -> None:
-    """Show warnings of the core, for example of work that makes no progress."""
     log = logging.getLogger("rpd")
     if not any(isinstance(handler, _Notes) for handler in log.handlers):
         log.addHandler(_Notes())
 
 
 def print_json(value: Any) -> None:
-    """Print JSON on standard output and nothing else."""
+    """Print a record, or values that hold some, as JSON on standard output and nothing else."""
     clear_status()
-    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+    from rpd_core.store.codec import to_bytes
+
+    sys.stdout.write(to_bytes(value).decode())

@@ -108,7 +108,6 @@ def print_progress(
     progress: tuple[int, int],
     missing: Sequence[tuple[int, int]],
 ) -> None:
-    """Print how far a run without a finished analysis is."""
     done, total = progress
     stage = "suite" if missing else "pruning"
     say(
@@ -122,7 +121,6 @@ def print_progress(
 
 
 def print_estimate(console: Console, plain: dict[str, Any], cost: Cost) -> None:
-    """Print a configuration and what it would cost."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")

@@ -1,4 +1,4 @@
-"""The kept states of a chosen pruned policy on disk, for whoever acts by it later."""
+"""The kept states of pruned policies on disk: of the chosen one, and of those on the way to it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.suite import StoredEpisodes
+from rpd_core.errors import StoreError, counted, shell_word
+from rpd_core.results.records import FrontPoint
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
+    from rpd_core.results.run import Run
 
 
 @dataclass(frozen=True)
@@ -72,3 +75,55 @@ def all_keys(directory: RunDirectory, episodes: int) -> KeyArray:
     stored = StoredEpisodes(directory.suite(), episodes)
     keys = [tables["states"]["key"].to_numpy() for tables in stored.tables("states")]
     return np.unique(np.concatenate(keys))
+
+
+# --------------------------------------------------------------------------------- the front
+
+
+@dataclass(frozen=True)
+class FrontState:
+    """A state that a policy of the front keeps."""
+
+    key: int
+    state: str
+    """In words."""
+    loss: float | None
+    """What the smallest policy loses without it; null: that one can spare it."""
+    needed: bool | None
+    """Whether that is shown to be above 0; null likewise."""
+
+
+@dataclass(frozen=True)
+class FrontChoice:
+    """A policy of the front: its figures on the block that it was last looked at, its states."""
+
+    point: FrontPoint
+    states: tuple[FrontState, ...]
+    """Those of the smallest policy first, by loss; then the others in the order of their keys."""
+
+
+def choose_from_front(run: Run, most: int) -> FrontChoice:
+    """Return the largest policy of the front with at most so many decisions."""
+    policy, kept = run.policy(), run.kept()
+    paths = () if kept is None else kept.path
+    front = () if policy is None else policy.front
+    if not front or len(front) != len(paths):
+        raise StoreError(
+            f"{str(run.path)!r} has no front to choose from, as no policy was minimised: rpd show "
+            f"{shell_word(run.path)} says what was found"
+        )
+    found = [place for place, point in enumerate(front) if point.decisions <= most]
+    if not found:
+        fewest = min(point.decisions for point in front)
+        raise StoreError(
+            f"no policy of the front has at most {counted(most, 'decision')}: the fewest is "
+            f"{fewest}; a lower --target may need fewer"
+        )
+    place = max(found, key=lambda one: (front[one].decisions, front[one].share))
+    known, inside = {one.key for one in run.decisions}, {*paths[place]}
+    others = [key for key in paths[place] if key not in known]
+    words = StoredEpisodes(run.directory.suite(), run.asked.episodes).words(others)
+    own = (one for one in run.decisions if one.key in inside)
+    states = [FrontState(one.key, one.state, one.loss, one.needed) for one in own]
+    states += [FrontState(key, words.get(key, f"{key:016x}"), None, None) for key in others]
+    return FrontChoice(front[place], tuple(states))

@@ -71,25 +71,20 @@ def _values(like: Run, typed: Mapping[str, object], trust: bool) -> Values:
     known = {"env": stored.env, **stored.settings.given()}
     asked = directory.analysis(latest).settings if latest else directory.question()
     known |= asked.given() if asked is not None else {}
-    for name in _FIXED:
-        if name in typed and name in known:
-            _refuse_other(name, typed[name], known[name], like)
+    for name, (kind, option) in _FIXED.items():
+        if name not in typed or name not in known:
+            continue
+        texts = typed[name]
+        if kind:  # it may only be written otherwise
+            registry = installed()
+            texts = tuple(choose(registry, kind, one).text for one in as_tuple(texts))
+        if as_tuple(texts) != as_tuple(known[name]):
+            shown = " ".join(map(str, as_tuple(known[name])))
+            raise ConfigError(
+                f"{str(like.path)!r} has {option} {shown}, and runs that differ in it cannot be "
+                f"compared: leave {option} out, or leave --like out"
+            )
     return values
-
-
-def _refuse_other(name: str, typed: object, known: object, like: Run) -> None:
-    """Refuse another value than the other run's, unless it only is written otherwise."""
-    kind, option = _FIXED[name]
-    texts = typed
-    if kind:
-        registry = installed()
-        texts = tuple(choose(registry, kind, one).text for one in as_tuple(typed))
-    if as_tuple(texts) != as_tuple(known):
-        shown = " ".join(map(str, as_tuple(known)))
-        raise ConfigError(
-            f"{str(like.path)!r} has {option} {shown}, and runs that differ in it cannot be "
-            f"compared: leave {option} out, or leave --like out"
-        )
 
 
 def _live_request(setup: Setup) -> Values:
@@ -153,17 +148,15 @@ def _take_over(session: Session, like: RunDirectory) -> list[str]:
                 "first"
             )
         wanted[CONDITIONS] = {**(session.directory.read_json(CONDITIONS) or {}), text: learned}
-    return [name for name, value in wanted.items() if _adopt(session.directory, name, value, like)]
-
-
-def _adopt(directory: RunDirectory, name: str, value: Json, like: RunDirectory) -> bool:
-    """Write what was learned; return whether the file is new, refuse a run that learned its own."""
-    held = directory.read_json(name)
-    if held is not None and any(held[key] != value.get(key) for key in held):
-        raise StoreError(
-            f"{str(directory.path)!r} has learned otherwise than {str(like.path)!r}: choose "
-            "another --out"
-        )
-    if held != value:
-        directory.write_json(name, value)
-    return held is None
+    fresh, directory = [], session.directory
+    for name, value in wanted.items():
+        held = directory.read_json(name)
+        if held is not None and any(held[key] != value.get(key) for key in held):
+            raise StoreError(
+                f"{str(directory.path)!r} has learned otherwise than {str(like.path)!r}: choose "
+                "another --out"
+            )
+        if held != value:
+            directory.write_json(name, value)
+        fresh += [name] if held is None else []
+    return fresh

@@ -25,7 +25,7 @@ from rpd_core.pruning.confirm import LOOKS, block_of
 from rpd_core.pruning.stored_sweep import stored_return, stored_table
 from rpd_core.pruning.trials import confirm_name
 from rpd_core.pruning.twins import ranking_of
-from rpd_core.results.kept import KeptStates, all_keys
+from rpd_core.results.kept import all_keys
 from rpd_core.results.requests import stored_request
 from rpd_core.store.prepared import prepared_setup
 from rpd_core.untrusted.boundary import LOAD_TIMEOUT
@@ -139,56 +139,31 @@ def find_episode(run: Run, name: str) -> AskedEpisode:
             "default:3, pruned:3, losses:3 or MEASURE@KEPT:3"
         )
     what, index = match["what"] or "suite", int(match["index"])
-    if what == "suite":
-        return _mutant(run, index)
-    if what == "unmutated":
-        return _unmutated(run, index)
+    if what in ("suite", "unmutated"):
+        return _of_the_suite(run, what, index)
     if what == "original":
-        return _evaluated(run, name, "original", None, index)
+        return _tested(run, name, index, always, _stored(run, what, 0, index))
     if what == "default":
-        return _evaluated(run, name, "default-everywhere", None, index)
-    if what == "pruned":
-        return _confirmed(run, name, index)
-    if what == "losses":
-        return _behind_losses(run, name, index)
-    measure, _, kept = what.rpartition("@")
-    if not (measure and kept.isdecimal() and len(kept) <= _DIGITS):
+        return _tested(run, name, index, never, _stored(run, "default-everywhere", 0, index))
+    if what in ("pruned", "losses"):
+        return _of_the_smallest(run, name, what, index)
+    measure, _, digits = what.rpartition("@")
+    if not (measure and digits.isdecimal() and len(digits) <= _DIGITS):
         raise ConfigError(
             f"{what!r} names no episodes: there are suite, original, default, pruned, losses, "
             "unmutated and MEASURE@KEPT, for example tarantula@482:3"
         )
-    return _evaluated(run, name, measure, int(kept), index)
+    _refuse_beyond(name, index, run.asked.settings.test_episodes)
+    kept, ranked = int(digits), run.ranked(measure)
+    if kept > len(ranked):
+        raise ConfigError(f"{name}: the ranking has {len(ranked)} states, not {kept}")
+    elsewhere = run.asked.settings.unvisited == "policy"
+    top = TopStates((ranked.ranked_keys,), np.array([[0, kept]]), elsewhere)
 
+    def swept() -> float | None:
+        return stored_return(run.directory, run.asked, ranked.name, kept, index)
 
-def _mutant(run: Run, index: int) -> AskedEpisode:
-    settings = run.directory.stored().settings
-    _refuse_beyond(f"suite:{index}", index, settings.episodes)
-    identity = episode_keys(settings.seed, Phase.SUITE, np.array([index]))
-    stored = _stored_in(StoredEpisodes(run.directory.suite()), index)
-    return AskedEpisode(
-        f"suite:{index}", identity, lambda plan: Coin(plan, settings.mutation_rate), stored
-    )
-
-
-def _unmutated(run: Run, index: int) -> AskedEpisode:
-    settings = run.directory.stored().settings
-    _refuse_beyond(f"unmutated:{index}", index, settings.unmutated_episodes)
-    identity = episode_keys(settings.seed, Phase.UNMUTATED, np.array([index]))
-    stored = _stored_in(StoredEpisodes(run.directory.unmutated()), index)
-    return AskedEpisode(f"unmutated:{index}", identity, lambda plan: always, stored)
-
-
-def _stored_in(done: StoredEpisodes, index: int) -> Callable[[], float | None]:
-    """Return what looks up the stored return of an episode of a suite."""
-
-    def look_up() -> float | None:
-        for parts, first, last in done.pieces:
-            if first <= index <= last:
-                table = parts.read(first, last, ("episodes",))["episodes"]
-                return float(table["total_return"][index - first].as_py())
-        return None
-
-    return look_up
+    return _tested(run, name, index, top, swept)
 
 
 def _refuse_beyond(name: str, index: int, count: int) -> None:
@@ -197,20 +172,36 @@ def _refuse_beyond(name: str, index: int, count: int) -> None:
         raise ConfigError(f"there is no episode {name}: {there}")
 
 
-def _evaluated(run: Run, name: str, what: str, kept: int | None, index: int) -> AskedEpisode:
+def _of_the_suite(run: Run, what: str, index: int) -> AskedEpisode:
+    """Return a mutant episode, or one of the policy as it is."""
+    settings, directory = run.directory.stored().settings, run.directory
+    mutant = what == "suite"
+    name, count = f"{what}:{index}", settings.episodes if mutant else settings.unmutated_episodes
+    _refuse_beyond(name, index, count)
+    phase = Phase.SUITE if mutant else Phase.UNMUTATED
+    done = StoredEpisodes(directory.suite() if mutant else directory.unmutated())
+
+    def stored() -> float | None:
+        for parts, first, last in done.pieces:
+            if first <= index <= last:
+                table = parts.read(first, last, ("episodes",))["episodes"]
+                return float(table["total_return"][index - first].as_py())
+        return None
+
+    def keep(plan: Plan) -> Keep:
+        return Coin(plan, settings.mutation_rate) if mutant else always
+
+    return AskedEpisode(name, episode_keys(settings.seed, phase, np.array([index])), keep, stored)
+
+
+def _tested(
+    run: Run, name: str, index: int, keep: Keep, stored: Callable[[], float | None]
+) -> AskedEpisode:
     """Return a test episode of the original, the default action, or a pruned policy."""
-    settings, seed = run.asked.settings, run.directory.stored().settings.seed
-    _refuse_beyond(name, index, settings.test_episodes)
+    _refuse_beyond(name, index, run.asked.settings.test_episodes)
+    seed = run.directory.stored().settings.seed
     identity = episode_keys(seed, Phase.TEST, np.array([index]), 0)
-    if kept is None:
-        everywhere = what == "original"
-        keep = always if everywhere else never
-        return AskedEpisode(name, identity, lambda plan: keep, _stored(run, what, 0, index))
-    ranked = run.ranked(what)
-    if kept > len(ranked):
-        raise ConfigError(f"{name}: the ranking has {len(ranked)} states, not {kept}")
-    top = TopStates((ranked.ranked_keys,), np.array([[0, kept]]), settings.unvisited == "policy")
-    return AskedEpisode(name, identity, lambda plan: top, _swept(run, ranked.name, kept, index))
+    return AskedEpisode(name, identity, lambda plan: keep, stored)
 
 
 def never(keys: KeyArray, position: IntArray) -> BoolArray:
@@ -218,43 +209,29 @@ def never(keys: KeyArray, position: IntArray) -> BoolArray:
     return np.zeros(len(keys), dtype=bool)
 
 
-def _confirmed(run: Run, name: str, index: int) -> AskedEpisode:
-    """Return a fresh episode of the smallest policy for the first target."""
-    chosen = run.policy()
-    kept, top = _chosen(run)
-    settings, seed = run.asked.settings, run.directory.stored().settings.seed
-    _refuse_beyond(name, index, 0 if chosen is None else chosen.episodes)
-    look, place = block_of(index, settings.confirm_episodes)
-    part = kept.part * LOOKS + look
-    identity = episode_keys(seed, Phase.CONFIRM, np.array([place]), part)
-    stored = _stored(run, confirm_name(kept.identity, part), len(kept.keys), place)
-    return AskedEpisode(name, identity, lambda plan: top, stored)
-
-
-def _behind_losses(run: Run, name: str, index: int) -> AskedEpisode:
-    """Return an episode of the smallest policy that the losses of its decisions come from."""
-    kept, top = _chosen(run)
-    _refuse_beyond(name, index, _stored_episodes(run, LOSS_BLOCK) if run.decisions else 0)
-    seed = run.directory.stored().settings.seed
-    identity = episode_keys(seed, Phase.LOSS, np.array([index]), LOSS_PART)
-    stored = _stored(run, LOSS_BLOCK, len(kept.keys), index)
-    return AskedEpisode(name, identity, lambda plan: top, stored)
-
-
-def _chosen(run: Run) -> tuple[KeptStates, TopStates]:
-    """Return the pruned policy that was chosen for the first target."""
-    kept = run.kept()
+def _of_the_smallest(run: Run, name: str, what: str, index: int) -> AskedEpisode:
+    """Return a fresh episode of the smallest policy for the first target, or one behind losses."""
+    kept, settings = run.kept(), run.asked.settings
     if kept is None:
         raise ConfigError(f"{str(run.path)!r} has no chosen pruned policy to replay")
-    elsewhere = run.asked.settings.unvisited == "policy"
     ranked = ranking_of(kept.array, all_keys(run.directory, run.asked.episodes))
-    return kept, TopStates((ranked,), np.array([[0, len(kept.keys)]]), elsewhere)
-
-
-def _stored_episodes(run: Run, what: str) -> int:
-    """Return how many test episodes of a set are stored."""
-    folder = run.asked.evaluations.get(what)
-    return 0 if folder is None else len(stored_table(run.directory, folder))
+    top = TopStates((ranked,), np.array([[0, len(kept.keys)]]), settings.unvisited == "policy")
+    if what == "pruned":
+        chosen = run.policy()
+        _refuse_beyond(name, index, 0 if chosen is None else chosen.episodes)
+        look, place = block_of(index, settings.confirm_episodes)
+        phase, part = Phase.CONFIRM, kept.part * LOOKS + look
+        block = confirm_name(kept.identity, part)
+    else:
+        folder = run.asked.evaluations.get(LOSS_BLOCK) if run.decisions else None
+        _refuse_beyond(
+            name, index, 0 if folder is None else len(stored_table(run.directory, folder))
+        )
+        phase, part, block, place = Phase.LOSS, LOSS_PART, LOSS_BLOCK, index
+    seed = run.directory.stored().settings.seed
+    identity = episode_keys(seed, phase, np.array([place]), part)
+    stored = _stored(run, block, len(kept.keys), place)
+    return AskedEpisode(name, identity, lambda plan: top, stored)
 
 
 def _stored(run: Run, what: str, kept: int, index: int) -> Callable[[], float | None]:
@@ -270,11 +247,6 @@ def _stored(run: Run, what: str, kept: int, index: int) -> Callable[[], float | 
         return float(rows[0]) if len(rows) else None
 
     return look_up
-
-
-def _swept(run: Run, measure: str, kept: int, index: int) -> Callable[[], float | None]:
-    """Return what looks up the stored return of a test episode of the sweep."""
-    return lambda: stored_return(run.directory, run.asked, measure, kept, index)
 
 
 def _described(asked: AskedEpisode, played: PlayedAgain, setup: Setup, names: Names) -> Replay:

@@ -42,7 +42,8 @@ def stored_request(
         if one.kind and values.get(name) not in one.words
     }
     kept = values.keys() - typed.keys()
-    for name in [one for one in kinds if one in kept and _is_gone(one, values[one])]:
+    hidden = [one for one in kinds if one in kept and declared()[one].flag == "-"]
+    for name in [one for one in hidden if _unknown(one, values[one])]:
         del values[name], kinds[name]  # nobody can name another: the usual one takes its place
     _refuse_unknown({name: values[name] for name in kinds if name in kept}, directory)
     for name, kind in {"env": "environment", "policy": "policy", **kinds}.items():
@@ -51,31 +52,24 @@ def stored_request(
     return {**values, **typed}
 
 
-def _is_gone(name: str, value: Any) -> bool:
-    """Return whether a setting without an option names a component that nobody offers any more."""
-    setting = declared()[name]
-    if setting.flag != "-":
-        return False
+def _unknown(name: str, value: Any) -> SpecError | None:
+    """Return what is wrong with a setting that names a component which nobody offers any more."""
+    registry, kind = installed(), declared()[name].kind
     try:
-        installed().find(setting.kind, installed().name_in(setting.kind, value))
-    except SpecError:
-        return True
-    return False
+        registry.find(kind, registry.name_in(kind, value))
+    except SpecError as error:
+        return error
+    return None
 
 
 def _refuse_unknown(values: Values, directory: RunDirectory) -> None:
     """Refuse components that nobody offers any more, with what may be given instead."""
-    registry, lacking, first = installed(), [], None
-    for name, value in values.items():
-        setting = declared()[name]
-        for one in as_tuple(value):
-            try:
-                registry.find(setting.kind, registry.name_in(setting.kind, one))
-            except SpecError as error:
-                first = first or error
-                lacking.append(setting.flag or f"--{name.replace('_', '-')}")
-    if first is not None:
-        *others, last = dict.fromkeys(lacking)
+    found = [(name, _unknown(name, one)) for name, some in values.items() for one in as_tuple(some)]
+    lacking = [(name, error) for name, error in found if error is not None]
+    if lacking:
+        first, known = lacking[0][1], declared()
+        flags = [known[name].flag or f"--{name.replace('_', '-')}" for name, _ in lacking]
+        *others, last = dict.fromkeys(flags)
         options = f"{', '.join(others)} and {last}" if others else last
         raise SpecError(
             f"{first} The latest analysis of {str(directory.path)!r} used it: install the plugin "
@@ -90,10 +84,7 @@ def _checked(kind: str, value: Any, named_by: str) -> Any:
 
 
 def _found_again(policy: str, directory: RunDirectory, registry: Registry) -> str:
-    """Return the spec of a policy with its files where the run directory is now.
-
-    It was written as seen from the working directory of whoever made the run.
-    """
+    """Return the spec of a policy with its files where the run directory is now."""
     folder = directory.path / OBJECTS
     if not folder.is_dir():
         return policy

@@ -23,10 +23,10 @@ from rpd_core.untrusted.boundary import LOAD_TIMEOUT
 
 if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis
-    from rpd_core.analysis.decisions import Decisions
     from rpd_core.analysis.ranking import Ranking
+    from rpd_core.analysis.verdicts import Decisions
     from rpd_core.config.resolve import Setup
-    from rpd_core.plugin.protocols import KeyArray, Suite, Traces
+    from rpd_core.plugin.protocols import KeyArray, Suite
     from rpd_core.pruning.curves import Curve
     from rpd_core.results.kept import KeptStates
     from rpd_core.results.replay import Replay
@@ -224,8 +224,8 @@ class Run:
 
     def decided(self, measure: object = None) -> Decisions:
         """Judge every state; the list is sorted by a measure, or by the analysis's own."""
-        from rpd_core.analysis.decisions import decide, rules_of
         from rpd_core.analysis.suite import stored_reach
+        from rpd_core.analysis.verdicts import decide, rules_of
 
         settings = self.asked.settings
         ranking = (
@@ -255,16 +255,6 @@ class Run:
 
     def _fraction(self, given: float | None) -> float:
         return self.target if given is None else _checked_fraction(given)
-
-    @cached_property
-    def traces(self) -> Traces | None:
-        """Some fresh episodes of the smallest and of the whole policy, step by step.
-
-        None: no smallest policy is confirmed, or the run is older than traces.
-        """
-        from rpd_core.results.traces import read_traces
-
-        return read_traces(self)
 
     def threshold(self, fraction: float = 0.9, name: str = "portfolio") -> Threshold | None:
         """Return what kept this fraction of the return in the sweep; None: never reached."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rpd_core.config.configuration import Configuration, Json, short_digest
+from rpd_core.config.configuration import short_digest
 from rpd_core.config.settings import declared
 from rpd_core.errors import RpdError, StoreError, one_line
 from rpd_core.store.directory import RunDirectory
@@ -32,13 +32,9 @@ def _find_runs(folder: Path, depth: int = _DEEPEST) -> Iterator[Path]:
         return
     if depth:
         with suppress(OSError):  # a folder of somebody else's
-            inner = sorted(entry.path for entry in os.scandir(folder) if _may_hold_runs(entry))
-            for path in inner:
+            inner = (one for one in os.scandir(folder) if not one.name.startswith("."))
+            for path in sorted(one.path for one in inner if one.is_dir(follow_symlinks=False)):
                 yield from _find_runs(Path(path), depth - 1)
-
-
-def _may_hold_runs(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
 
 
 def _last_change(run: Path) -> float:
@@ -117,38 +113,27 @@ def _row(path: Path) -> RunRow:
         names = tuple(directory.analyses())
     except RpdError as error:
         return replace(empty, problem=one_line(error))
+    held = asked - lacking
+    state = f"{held} of {asked} episodes"
+    if names:
+        state = "finished" if held >= asked else f"finished; {state}"
+    given = config.settings.given().items()
+    chosen = {name: one for name, one in given if name not in _UNSAID and name in declared()}
+    contents = {f"{name} content": short_digest(one) for name, one in config.components.items()}
     return replace(
         empty,
-        state=_state(asked - lacking, asked, bool(names)),
+        state=state,
         episodes_done=done,
         episodes=asked,
         analyses=names,
-        differs=_settings(config),
+        differs={"env": config.env, "policy": config.policy, **chosen, **contents},
     )
 
 
-def _state(done: int, asked: int, finished: bool) -> str:
-    if finished:
-        return "finished" if done >= asked else f"finished; {done} of {asked} episodes"
-    return f"{done} of {asked} episodes"
-
-
-def _settings(config: Configuration) -> Json:
-    """Return everything that may differ between two runs, by name."""
-    chosen = {
-        name: value
-        for name, value in config.settings.given().items()
-        if name not in _UNSAID and name in declared()
-    }
-    contents = {f"{name} content": short_digest(one) for name, one in config.components.items()}
-    return {"env": config.env, "policy": config.policy, **chosen, **contents}
-
-
 def _with_differences(rows: Iterable[RunRow]) -> list[RunRow]:
-    """Return runs with those settings alone that differ: from any, or from the same environment's.
+    """Return runs with those settings alone that differ among those of an environment.
 
-    The recommendations of two environments differ in much that nobody has chosen. What a component
-    is made of counts only where its name does not differ.
+    The recommendations of two environments differ in much that nobody has chosen.
     """
     found = list(rows)
     groups: dict[object, list[RunRow]] = {}
@@ -160,19 +145,14 @@ def _with_differences(rows: Iterable[RunRow]) -> list[RunRow]:
     for row in found:
         mine = groups[row.differs.get("env")]
         names = [name for name in row.differs if name in several or _vary(mine, name)]
-        shown = {name: row.differs[name] for name in names if not _is_told(name, names)}
+        told = [name for name in names if name.partition(" ")[0] not in names or " " not in name]
+        shown = {name: row.differs[name] for name in told}
         answer.append(replace(row, differs=shown))
     return answer
 
 
 def _vary(rows: list[RunRow], name: str) -> bool:
     return len({repr(row.differs.get(name)) for row in rows}) > 1
-
-
-def _is_told(name: str, names: list[str]) -> bool:
-    """Return whether a difference in content is one in name, too."""
-    owner, space, _ = name.partition(" ")
-    return bool(space) and owner in names
 
 
 def age_in_words(changed: float, now: float | None = None) -> str:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         Baseline,
         Coverage,
         Decision,
-        FailedTry,
         FrontPoint,
         Growth,
         ListFacts,
@@ -51,8 +50,11 @@ _ALIKE = 0.5
 """Share of different episodes below which many are the same again."""
 _CLOSE = 0.01
 """Difference of shares of steps that is not worth a word."""
+_DIFFERS = "where the default differs most often"
+_PREFERS = "where the policy prefers its action most"
 _RULES = ("rules",)
 """Abstractions whose states are rules."""
+_AFRESH = ", begun afresh, as the same draws again added noise"
 
 
 def is_proven(summary: Summary) -> bool:
@@ -71,12 +73,8 @@ def headline(summary: Summary) -> str:
     """Return what the analysis found in three sentences: one policy, all figures its own."""
     fraction, policy = next(iter(summary.policies.items()))
     told = policy_sentences(summary, float(fraction), policy)
-    return f"A quick look: {told[0].lower()}{told[1:]}" if is_quick(summary) else told
-
-
-def is_quick(summary: Summary) -> bool:
-    """Return whether somebody asked for a first look only."""
-    return bool(summary.configuration["analysis"].get("quick"))
+    quick = summary.configuration["analysis"].get("quick")  # somebody asked for a first look
+    return f"A quick look: {told[0].lower()}{told[1:]}" if quick else told
 
 
 def policy_sentences(summary: Summary, fraction: float, policy: Policy | None) -> str:
@@ -187,20 +185,14 @@ def tried_in_vain(policy: Policy | None, full: bool = False) -> str:
     if policy is None or not policy.failed:
         return ""
     most = len(policy.failed) if full else _SHOWN_TRIES
-    shown = [_failed(one, full) for one in policy.failed[:most]]
+    shown = []
+    for one in policy.failed[:most]:
+        by, played = f" by {one.measure}", f" in {counted(one.episodes, 'episode')}: {one.outcome}"
+        kept = f"(kept {percent(one.share)} of the return{played * full})"
+        shown.append(f"{counted(one.kept, 'decision')}{by * full} {kept}")
     more = len(policy.failed) - len(shown)
     told = "; ".join([*shown, *([f"{more} more"] if more else [])])
     return f"{'Tried' if policy.met else 'Also tried'} without success: {told}."
-
-
-def _failed(one: FailedTry, full: bool) -> str:
-    kept = f"kept {percent(one.share)} of the return"
-    by, played = (
-        (f" by {one.measure}", f" in {counted(one.episodes, 'episode')}: {one.outcome}")
-        if full
-        else ("", "")
-    )
-    return f"{counted(one.kept, 'decision')}{by} ({kept}{played})"
 
 
 def baseline_words(summary: Summary) -> str:
@@ -211,12 +203,10 @@ def baseline_words(summary: Summary) -> str:
     noun, found = noun_for(summary), policy.baselines
     told = [
         _baseline(found.random, noun, "random {}"),
-        _baseline(found.differ, noun, "{} where the default differs most often"),
+        _baseline(found.differ, noun, f"{{}} {_DIFFERS}"),
     ]
     if found.default_gap is not None:
-        told.append(
-            _baseline(found.default_gap, noun, "{} where the policy prefers its action most")
-        )
+        told.append(_baseline(found.default_gap, noun, f"{{}} {_PREFERS}"))
     tree = found.imitation
     if tree is not None:
         words = f"a decision tree of {counted(tree.decisions, 'leaf', 'leaves')} that plays alone"
@@ -228,13 +218,9 @@ def baseline_words(summary: Summary) -> str:
 def fewer_steps_words(policy: Policy) -> str:
     """Return which rankings alone came to fewer steps than the answer; empty: none did."""
     found = policy.baselines
-    known = (
-        ("where the default differs most often", found.differ),
-        ("where the policy prefers its action most", found.default_gap),
-    )
     fewer = [
         f"{words} ({percent(one.steps)})"
-        for words, one in known
+        for words, one in ((_DIFFERS, found.differ), (_PREFERS, found.default_gap))
         if one is not None and one.steps is not None and one.steps < policy.steps - _CLOSE
     ]
     if not fewer:
@@ -302,11 +288,12 @@ def sureness_words(summary: Summary) -> str:
         )
     if decisions:
         needed = sum(one.needed for one in decisions)
+        pairs = policy.minimising is None or policy.minimising.paired
         twins = sum(one.twins for one in decisions)
         told.append(
             f"{needed} of {counted(len(decisions), 'decision')} {'is' if needed == 1 else 'are'} "
             f"shown to be needed (at most 5% of these falsely), by {counted(twins, 'twin')} on "
-            f"episodes that chose nothing{_unpaired(policy)}."
+            f"episodes that chose nothing{'' if pairs else _AFRESH}."
         )
     if policy.minimising is not None and decisions:
         told.append(
@@ -323,11 +310,6 @@ def recurrence_words(policy: Policy | None) -> str:
         return ""
     halves = percent(policy.minimising.recurring)
     return f"Two halves of the episodes have {halves} of the first ten decisions in common."
-
-
-def _unpaired(policy: Policy) -> str:
-    pairs = policy.minimising is None or policy.minimising.paired
-    return "" if pairs else ", begun afresh, as the same draws again added noise"
 
 
 def growth_words(growth: Growth | None) -> str:
@@ -407,13 +389,8 @@ def few_digits(condition: str) -> str:
 def advice_on(summary: Summary) -> list[str]:
     """Return what would make the answer better."""
     found = advice(summary.suite, summary.coverage, _policy_decides_elsewhere(summary))
-    return [*found, *_on_condition(summary)]
-
-
-def _on_condition(summary: Summary) -> list[str]:
-    """Return advice where the condition says little about what mutation does."""
     rates = summary.pass_rates
-    return on_condition(summary.condition, rates.original, rates.suite)
+    return [*found, *on_condition(summary.condition, rates.original, rates.suite)]
 
 
 def on_condition(condition: str, whole: float, mutated: float) -> list[str]:

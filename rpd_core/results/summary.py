@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rpd_core.analysis.analysis import Analysis, weigh
-from rpd_core.analysis.decisions import Decisions
-from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import Tally, identified
-from rpd_core.analysis.stability import RankIntervals
 from rpd_core.analysis.suite import Reach
+from rpd_core.analysis.verdicts import Decisions
 from rpd_core.config.configuration import Configuration
-from rpd_core.config.settings import EVIDENCE, PORTFOLIO, Settings
+from rpd_core.config.settings import EVIDENCE, PORTFOLIO
 from rpd_core.play.actions import asks_policy
 from rpd_core.play.names import Names
 from rpd_core.plugin.blame import Origin
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
-from rpd_core.pruning.choice import Chosen, Tried, size
+from rpd_core.pruning.choice import Chosen, size
 from rpd_core.pruning.confirm import CONFIDENCE, Share, kept_share, mean_bounds
 from rpd_core.pruning.curves import (
     Curve,
@@ -39,30 +35,9 @@ from rpd_core.pruning.references import References, target_return
 from rpd_core.pruning.smallest import Smallest
 from rpd_core.pruning.sweep import Sweep
 from rpd_core.pruning.trials import override_share, step_share
+from rpd_core.results import records
 from rpd_core.results.decisions import decision_rows, list_facts, ranked_rows
-from rpd_core.results.records import (
-    Baseline,
-    Baselines,
-    Coverage,
-    Decision,
-    FailedTry,
-    FrontPoint,
-    Growth,
-    Minimising,
-    PassRates,
-    Played,
-    Policy,
-    RankedDecision,
-    Returns,
-    SuiteFacts,
-    Summary,
-    SweepFacts,
-    Threshold,
-    Ties,
-)
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import FloatArray
+from rpd_core.results.records import Baseline, Baselines, Decision, Policy, SuiteFacts, Summary
 
 LISTED = 100
 """Decisions of the list that the summary holds; the rest is in the table beside it."""
@@ -79,21 +54,38 @@ def summarise(
 ) -> Summary:
     """Put together everything a reader or a script would want to know."""
     settings, analysis, swept = config.settings, told.analysis, told.swept
-    references = told.references
+    references, returns = told.references, told.references.original.total_return
     targets = {f"{q:g}": references.target(q) for q in settings.target}
     answer = smallest[settings.target[0]]
+    losses = None if answer is None else answer.losses
     policies = {f"{q:g}": policy_of(found, told, found is answer) for q, found in smallest.items()}
     first = policies[f"{settings.target[0]:g}"]
-    kept = None if answer is None or answer.losses is None else answer.losses.keys
+    growth = None
+    if losses is not None and losses.looks:
+        top, looks = settings.top, losses.looks
+        ranks = losses.open_ranks(top, references.worth(settings.margin))
+        growth = records.Growth(looks, top, not ranks, ranks, settings.most_episodes)
+    kept = None if losses is None else losses.keys
     rows = judged.listed()[:LISTED]
     listed = ranked_rows(judged, rows, analysis.stored, told.names, kept)
+    ranks_of = recurrence.ranks(rows)
+    if ranks_of is not None:
+        ends = zip(listed, ranks_of.low.tolist(), ranks_of.high.tolist(), strict=True)
+        listed = tuple(replace(row, rank_low=low, rank_high=high) for row, low, high in ends)
     return Summary(
         analysis=name,
         env=config.env,
         policy_spec=config.policy,
         condition=analysis.condition_text,
         condition_asked=settings.condition,
-        original=_returns(references),
+        original=records.Returns(
+            references.original_mean,
+            float(returns.std(ddof=1)) if len(returns) > 1 else 0.0,
+            len(returns),
+            references.reference,
+            references.reference_source,
+            float(references.default_everywhere.total_return.mean()),
+        ),
         suite=suite_facts(
             analysis.episodes,
             analysis.counted,
@@ -101,68 +93,32 @@ def summarise(
             settings.mutation_rate,
             settings.evidence,
         ),
-        coverage=Coverage(_coverage(told), first.coverage if first else None),
-        pass_rates=_pass_rates(told),
-        sweep=SweepFacts(swept.episodes, swept.whole),
+        coverage=records.Coverage(
+            float(told.reach.share_of_steps(analysis.counted.states.key).sum()),
+            first.coverage if first else None,
+        ),
+        pass_rates=records.PassRates(
+            told.pass_rate(references.original),
+            told.pass_rate(references.default_everywhere),
+            float(analysis.weights.mean()),
+        ),
+        sweep=records.SweepFacts(swept.episodes, swept.whole),
         targets=targets,
         thresholds={q: _thresholds(swept, target) for q, target in targets.items()},
         policy=first,
         policies=policies,
-        ties={name: _ties_of(ranking) for name, ranking in analysis.rankings.items()},
+        ties={
+            name: records.Ties(len(blocks), int(max(blocks, default=0)))
+            for name, blocks in ((n, one.tie_blocks()) for n, one in analysis.rankings.items())
+        },
         decisions=told.decisions(answer),
         list=list_facts(judged, settings.evidence, settings.margin, told.names.note),
-        ranking=_with_ranks(listed, recurrence.ranks(rows)),
+        ranking=listed,
         stability=recurrence.stability(),
-        growth=_growth(settings, answer, references),
+        growth=growth,
         configuration={"suite": config.suite_json(), "analysis": config.analysis_json()},
-        played=_played(origins),
+        played=tuple(records.Played(len(same), same[0]) for same in _alike(origins)),
         seed=settings.seed,
-    )
-
-
-def _coverage(told: Told) -> float:
-    """Return the share of the whole policy's steps that fall in states of the suite."""
-    keys = told.analysis.counted.states.key
-    return float(told.reach.share_of_steps(keys).sum())
-
-
-def _pass_rates(told: Told) -> PassRates:
-    """Return how often the condition is met without mutation, by default alone, in the suite."""
-    return PassRates(
-        told.pass_rate(told.references.original),
-        told.pass_rate(told.references.default_everywhere),
-        float(told.analysis.weights.mean()),
-    )
-
-
-def _growth(settings: Settings, answer: Smallest | None, references: References) -> Growth | None:
-    """Return the looks that were taken until the first losses were settled, and what they left."""
-    losses = None if answer is None else answer.losses
-    if losses is None or not losses.looks:
-        return None
-    ranks = losses.open_ranks(settings.top, references.worth(settings.margin))
-    return Growth(losses.looks, settings.top, not ranks, ranks, settings.most_episodes)
-
-
-def _with_ranks(
-    rows: tuple[RankedDecision, ...], found: RankIntervals | None
-) -> tuple[RankedDecision, ...]:
-    """Return decisions with the intervals of their ranks, where there are any."""
-    if found is None:
-        return rows
-    ends = zip(rows, found.low.tolist(), found.high.tolist(), strict=True)
-    return tuple(replace(row, rank_low=low, rank_high=high) for row, low, high in ends)
-
-
-def _returns(references: References) -> Returns:
-    original = references.original.total_return
-    return Returns(
-        references.original_mean,
-        float(original.std(ddof=1)) if len(original) > 1 else 0.0,
-        len(original),
-        references.reference,
-        references.reference_source,
-        float(references.default_everywhere.total_return.mean()),
     )
 
 
@@ -218,14 +174,23 @@ def policy_of(found: Smallest | None, told: Told, first: bool) -> Policy | None:
         confidence=CONFIDENCE,
         pass_rate=told.pass_rate(episodes),
         pass_rate_whole=told.pass_rate(original),
-        worst_tenth=_worst_tenth(returns),
+        worst_tenth=float(np.sort(returns)[: max(len(returns) // 10, 1)].mean()),
         distinct=tried.distinct,
         rules_alone=None if alone is None else alone.estimate,
         rules_alone_bound=None if alone is None else _known(alone.low),
         coverage=float(episodes.info[RANKED_STEPS].sum() / episodes.length.sum()),
         tries=chosen.tries,
         calls_saved=told.calls_saved(steps),
-        failed=tuple(_failed(one) for one in chosen.failed),
+        failed=tuple(
+            records.FailedTry(
+                one.candidate.measure,
+                len(one.candidate.kept),
+                one.confirmation.outcome,
+                kept_share(one.confirmation.played, one.confirmation.level).estimate,
+                len(one.episodes),
+            )
+            for one in chosen.failed
+        ),
         baselines=told.baselines(chosen.fraction),
         front=_front(chosen, told),
         minimising=_minimising(found),
@@ -311,11 +276,11 @@ class Told:
         return decision_rows(losses, states, words, self.reach, self.names)
 
 
-def _front(chosen: Chosen, told: Told) -> tuple[FrontPoint, ...]:
+def _front(chosen: Chosen, told: Told) -> tuple[records.FrontPoint, ...]:
     """Return the pruned policies that minimising went through."""
     path = () if chosen.way is None else chosen.way.path
     return tuple(
-        FrontPoint(
+        records.FrontPoint(
             len(one.kept), len(one.kept) / told.states, one.steps, one.overrides, one.return_mean,
             told.references.share(one.return_mean), round(one.known.episodes),
         )
@@ -323,12 +288,12 @@ def _front(chosen: Chosen, told: Told) -> tuple[FrontPoint, ...]:
     )  # fmt: skip
 
 
-def _minimising(found: Smallest) -> Minimising | None:
+def _minimising(found: Smallest) -> records.Minimising | None:
     """Return how a smallest policy was found."""
     chosen, effort, losses = found.chosen, found.minimised, found.losses
     if chosen.way is None:
         return None
-    return Minimising(
+    return records.Minimising(
         starts=tuple(one.name for one in chosen.starts),
         blocks=effort.blocks,
         episodes=effort.episodes,
@@ -342,41 +307,18 @@ def _minimising(found: Smallest) -> Minimising | None:
     )
 
 
-def _worst_tenth(returns: FloatArray) -> float:
-    """Return the mean return of the worst tenth of some episodes, at least one."""
-    count = max(len(returns) // 10, 1)
-    return float(np.sort(returns)[:count].mean())
-
-
-def _failed(tried: Tried) -> FailedTry:
-    confirmation = tried.confirmation
-    return FailedTry(
-        tried.candidate.measure,
-        len(tried.candidate.kept),
-        confirmation.outcome,
-        kept_share(confirmation.played, confirmation.level).estimate,
-        len(tried.episodes),
-    )
-
-
-def _thresholds(swept: Sweep, target: float) -> dict[str, Threshold | None]:
-    found = {name: _threshold([curve], target) for name, curve in swept.curves.items()}
-    found["portfolio"] = _threshold(portfolio(swept.curves, PORTFOLIO), target)
-    found["random"] = _threshold([mean_curve("random", swept.random_curves)], target)
-    found["random_best"] = _threshold(swept.random_curves[: len(PORTFOLIO)], target)
+def _thresholds(swept: Sweep, target: float) -> dict[str, records.Threshold | None]:
+    """Return what it took to meet a target, by ranking; the best of several is one, too."""
+    curves: dict[str, Sequence[Curve]] = {name: [one] for name, one in swept.curves.items()}
+    curves["portfolio"] = portfolio(swept.curves, PORTFOLIO)
+    curves["random"] = [mean_curve("random", swept.random_curves)]
+    curves["random_best"] = swept.random_curves[: len(PORTFOLIO)]
+    found: dict[str, records.Threshold | None] = {}
+    for name, some in curves.items():
+        points = reaching(some, target)
+        states, steps = fewest_states(points), fewest_steps(points)
+        found[name] = None if states is None or steps is None else records.Threshold(states, steps)
     return found
-
-
-def _threshold(curves: Sequence[Curve], target: float) -> Threshold | None:
-    points = reaching(curves, target)
-    states, steps = fewest_states(points), fewest_steps(points)
-    return None if states is None or steps is None else Threshold(states, steps)
-
-
-def _ties_of(ranking: Ranking) -> Ties:
-    """Return how many states share a score."""
-    blocks = ranking.tie_blocks()
-    return Ties(len(blocks), int(max(blocks, default=0)))
 
 
 def _known(end: float) -> float | None:
@@ -384,8 +326,9 @@ def _known(end: float) -> float | None:
     return float(end) if np.isfinite(end) else None
 
 
-def _played(origins: Iterable[Origin]) -> tuple[Played, ...]:
-    found = list(origins)
-    texts = Counter(map(repr, found))
-    first = {repr(origin): origin for origin in reversed(found)}
-    return tuple(Played(count, first[text]) for text, count in texts.items())
+def _alike(origins: Iterable[Origin]) -> Iterable[list[Origin]]:
+    """Return origins, equal ones together, in the order in which they were met first."""
+    found: dict[str, list[Origin]] = {}
+    for one in origins:
+        found.setdefault(repr(one), []).append(one)
+    return found.values()

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
-import pyarrow.parquet as pq
 
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.spectrum import Tally
 from rpd_core.plugin.importing import import_wanted
 from rpd_core.store.files import write_whole
+from rpd_core.store.tables import packed_table
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
@@ -56,18 +56,11 @@ class RankingTable:
 
     def to_parquet(self, path: str | Path, root: Path | None = None) -> None:
         """Write a Parquet file."""
-        sink = pa.BufferOutputStream()
-        pq.write_table(self.to_arrow(), sink, compression="zstd")
-        write_whole(Path(path), sink.getvalue(), root)
+        write_whole(Path(path), packed_table(self.to_arrow()), root)
 
 
 def ranking_table(ranking: Ranking, counted: Tally) -> RankingTable:
-    """Return a ranking as a table, ready for a data frame."""
-    return RankingTable(ranking.name, _ranking_columns(ranking, counted))
-
-
-def _ranking_columns(ranking: Ranking, counted: Tally) -> dict[str, Array | list[Array]]:
-    """Return a ranking as columns in rank order, ready for a data frame."""
+    """Return a ranking as a table in rank order, ready for a data frame."""
     order, states, spectrum = ranking.order, counted.states, counted.spectrum
     columns: dict[str, Array | list[Array]] = {
         "rank": np.arange(1, len(order) + 1),
@@ -79,6 +72,5 @@ def _ranking_columns(ranking: Ranking, counted: Tally) -> dict[str, Array | list
     if ranking.interval is not None:
         columns |= {end: getattr(ranking.interval, end)[order] for end in ("low", "high")}
     columns |= {name: cell[order] for name, cell in vars(spectrum).items()}
-    flat = states.value.reshape(len(states), -1)[order]
-    columns["value"] = list(flat)
-    return columns
+    columns["value"] = list(states.value.reshape(len(states), -1)[order])
+    return RankingTable(ranking.name, columns)

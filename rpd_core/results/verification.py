@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,17 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from rpd_core.analysis.suite import StoredEpisodes
-from rpd_core.errors import StoreError, one_line, shell_word
+from rpd_core.errors import ComponentError, StoreError, one_line, shell_word
 from rpd_core.play.prepare import unsealed
+from rpd_core.plugin.registry import finishing, installed
 from rpd_core.results.kept import read_kept
-from rpd_core.results.pictures import named_file, picture_folder, read_index
 from rpd_core.results.run import Run
 from rpd_core.store.directory import VARIANTS, RunDirectory
 from rpd_core.store.files import read_whole
 from rpd_core.store.parts import Parts
 from rpd_core.store.tables import LARGEST_TABLE, open_parquet, read_episodes
-
-_LARGEST_PICTURE = 2**24
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,9 @@ def verify(directory: RunDirectory) -> Verification:
 
     parts = 0
     attempt(partial(_check_folders, directory.path, "suite", "pruning", "analyses"))
-    for read in (directory.names, directory.question):
-        attempt(read)
-    for check in (_check_names, _check_latest, _check_prepared):
+    for check in (
+        RunDirectory.names, RunDirectory.question, _check_names, _check_latest, _check_prepared
+    ):  # fmt: skip
         attempt(partial(check, directory))
     for stored in _all_parts(directory):
         for first, last in stored.covered():
@@ -62,11 +61,23 @@ def verify(directory: RunDirectory) -> Verification:
     names = directory.analyses()
     for name in names:
         attempt(partial(_check_analysis, directory, name))
+        for further in _further_checks():
+            attempt(partial(further, Run(directory.path, name)))
     for folder in sorted((directory.path / VARIANTS).glob("*/")):  # runs below this one
         found = verify(RunDirectory(folder))
         parts += found.parts
         faults += [f"{VARIANTS}/{folder.name}: {fault}" for fault in found.faults]
     return Verification(parts, len(names), tuple(faults))
+
+
+def _further_checks() -> Iterator[Callable[[Run], object]]:
+    """Yield what checks that which commands leave with a run at its end."""
+    registry = installed()
+    for name in finishing(registry):
+        with suppress(ComponentError):  # a broken plugin is no fault of the run
+            check = getattr(registry.after_run(name), "check", None)
+            if check is not None:
+                yield check
 
 
 def _all_parts(directory: RunDirectory) -> Iterator[Parts]:
@@ -133,26 +144,11 @@ def _check_analysis(directory: RunDirectory, name: str) -> None:
                 f"{fraction} of the return keeps: rpd prune {shell_word(directory.path)} asks again"
             )
     folder = directory.path / "analyses" / name
-    _check_pictures(directory, name)
     _check_folders(folder, "rankings")
     for path in sorted((folder / "rankings").glob("*.parquet")):
         content = read_whole(path, directory.path, LARGEST_TABLE)
         if content is not None:
             _check_ranking(path, content, summary.suite.states)
-
-
-def _check_pictures(directory: RunDirectory, name: str) -> None:
-    """Refuse an index that names what is not there, or is not a picture."""
-    _check_folders(directory.path, "pictures")
-    index = read_index(directory.path, name)
-    folder = picture_folder(directory.path, name)
-    for file in () if index is None else index.files():
-        content = read_whole(named_file(folder, file), directory.path, _LARGEST_PICTURE)
-        again = f"make the pictures again with rpd draw {shell_word(directory.path)} pictures"
-        if content is None:
-            raise StoreError(f"{str(folder / file)!r} is missing: {again}")
-        if file.endswith(".webp") and not (content[:4] == b"RIFF" and content[8:12] == b"WEBP"):
-            raise StoreError(f"{str(folder / file)!r} is not a WebP picture: {again}")
 
 
 def _check_ranking(path: Path, content: bytes, states: int) -> None:

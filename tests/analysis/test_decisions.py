@@ -9,10 +9,10 @@ import pytest
 import worlds
 
 from rpd_core.analysis.analysis import weigh
-from rpd_core.analysis.decisions import Decisions, Rules, decide
 from rpd_core.analysis.ranking import Ranking, rank
 from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.suite import Reach, reach_of
+from rpd_core.analysis.verdicts import Decisions, Rules, decide
 from rpd_core.chance import Phase
 from rpd_core.play.chunks import SuiteChunk, perform_suite
 from rpd_core.play.recipe import Recipe

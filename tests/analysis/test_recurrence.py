@@ -12,9 +12,8 @@ from commands import rpd_command
 from stores import corridor, finish, ready
 
 from rpd_core.analysis.analysis import Analysis
-from rpd_core.analysis.recurrence import Recurrence, counted_visits
+from rpd_core.analysis.recurrence import Recurrence, counted_visits, streamed_visits
 from rpd_core.analysis.spectrum import tally
-from rpd_core.analysis.streamed_visits import StreamedVisits
 from rpd_core.analysis.suite import redrawn
 from rpd_core.config.resolve import choose
 from rpd_core.plugin.protocols import Evidence, Measure
@@ -58,12 +57,12 @@ class Steps:
 def test_all_episodes_drawn_once_say_what_the_suite_says(analysis: Analysis) -> None:
     drawn = counted_visits(analysis).draw(np.ones(len(analysis.episodes)))
     counted = analysis.counted
-    assert drawn.returns is not None
-    for one, two in ((drawn.spectrum, counted.spectrum), (drawn.returns, counted.returns)):
+    assert drawn.part("returns") is not None
+    for one, two in ((drawn.spectrum, counted.spectrum), (drawn.part("returns"), counted.returns)):
         for name, column in vars(two).items():
             np.testing.assert_allclose(getattr(one, name), column, rtol=0, atol=1e-9)
-    np.testing.assert_array_equal(drawn.differed, counted.differed)
-    np.testing.assert_array_equal(drawn.differed_first, counted.differed_first)
+    np.testing.assert_array_equal(drawn.part("differed"), counted.differed)
+    np.testing.assert_array_equal(drawn.part("differed_first"), counted.differed_first)
 
 
 def test_a_redrawn_suite_has_the_counts_of_the_drawn_visits(analysis: Analysis) -> None:
@@ -77,8 +76,10 @@ def test_a_redrawn_suite_has_the_counts_of_the_drawn_visits(analysis: Analysis) 
         np.testing.assert_array_equal(getattr(spectrum, name), column)
     again = tally([suite], np.repeat(analysis.weights, counts))
     visited = np.isin(analysis.counted.states.key, suite.visits.key)
-    assert drawn.differed_first is not None
-    np.testing.assert_array_equal(drawn.differed_first[visited], again.differed_first[visited])
+    assert drawn.part("differed_first") is not None
+    np.testing.assert_array_equal(
+        drawn.part("differed_first")[visited], again.differed_first[visited]
+    )
 
 
 def test_every_kind_of_measure_is_split(analysis: Analysis) -> None:
@@ -101,7 +102,7 @@ def test_halves_read_from_disk_are_those_of_visits_in_memory(analysis: Analysis,
 def test_what_is_added_up_from_disk_is_exact(analysis: Analysis) -> None:
     soft = replace(analysis, weights=np.round(analysis.weights * 0.7 * 2**20) / 2**20)
     soft = replace(soft, counted=tally(soft.stored.chunks(), soft.weights))
-    streamed, first = StreamedVisits(soft), np.arange(len(soft.episodes)) % 3 == 0
+    streamed, first = streamed_visits(soft), np.arange(len(soft.episodes)) % 3 == 0
     held = counted_visits(soft).halves([first, ~first])
     for one, two in zip(streamed.halves([first, ~first]), held, strict=True):
         for ours, theirs in zip(one, two, strict=True):

@@ -10,26 +10,27 @@ import pytest
 
 from rpd_core.analysis.intervals import agresti_caffo_parts, arm_sizes, effect_interval
 from rpd_core.analysis.intervals import effect as effect_of
-from rpd_core.analysis.shrinkage import shrunken
 from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.stability import (
-    CountedVisits,
-    Differences,
-    Drawn,
+    DrawnEpisodes,
     Listing,
+    VisitDifferences,
+    VisitSums,
     half_split,
+    held_visits,
     overlap,
     rank_biased_overlap,
     rank_intervals,
 )
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
+from rpd_measures.shrinkage import shrunken
 
 
-def effect(drawn: Drawn) -> np.ndarray:
+def effect(drawn: DrawnEpisodes) -> np.ndarray:
     return effect_of(drawn.spectrum)
 
 
-def shrunken_score(drawn: Drawn) -> np.ndarray:
+def shrunken_score(drawn: DrawnEpisodes) -> np.ndarray:
     difference, error = agresti_caffo_parts(drawn.spectrum)
     mutated, kept = arm_sizes(drawn.spectrum)
     mean, deviation = shrunken(difference, error, (mutated >= 10) & (kept >= 10))
@@ -38,7 +39,7 @@ def shrunken_score(drawn: Drawn) -> np.ndarray:
 
 def made(
     effects: np.ndarray, episodes: int, seed: int = 0, visited: float = 0.5
-) -> tuple[CountedVisits, dict[str, np.ndarray]]:
+) -> tuple[VisitSums, dict[str, np.ndarray]]:
     """Return visits of episodes whose failures add up over the mutated states they visit."""
     generator = np.random.default_rng(seed)
     met = generator.random((episodes, len(effects))) < visited
@@ -47,10 +48,10 @@ def made(
     weights = (generator.random(episodes) >= risk).astype(np.float64)
     episode, state = np.nonzero(met)
     columns = {"episode": episode, "state": state, "mutated": mutated[met], "weights": weights}
-    return CountedVisits(**columns, states=len(effects)), columns
+    return held_visits(**columns, states=len(effects)), columns
 
 
-def drawn_of(*cells: list[int]) -> Drawn:
+def drawn_of(*cells: list[int]) -> DrawnEpisodes:
     """Return episodes that visit one state each and fill these cells."""
     fates = [(True, 0.0), (True, 1.0), (False, 0.0), (False, 1.0)]
     rows = [
@@ -60,7 +61,7 @@ def drawn_of(*cells: list[int]) -> Drawn:
         for _ in range(size)
     ]
     state, mutated, weights = (np.array(column) for column in zip(*rows, strict=True))
-    visits = CountedVisits(np.arange(len(rows)), state, mutated, weights, len(cells[0]))
+    visits = held_visits(np.arange(len(rows)), state, mutated, weights, len(cells[0]))
     return visits.draw(np.ones(len(rows)))
 
 
@@ -79,28 +80,24 @@ def test_spectra_count_each_episode_as_often_as_asked() -> None:
     np.testing.assert_array_equal(given.kept_passed, expected[:, 0, 1])
 
 
-def test_visits_of_passed_and_failed_episodes_are_added_up_once() -> None:
+def test_spectra_are_the_same_with_returns_beside_them() -> None:
     generator = np.random.default_rng(3)
     episode, state = generator.integers(200, size=5000), generator.integers(30, size=5000)
     mutated, weights = generator.random(5000) < 0.4, (np.arange(200) % 3 == 0).astype(float)
     returns = generator.random(200)
-    apart = CountedVisits(episode, state, mutated, weights, 30)
-    together = CountedVisits(episode, state, mutated, weights, 30, returns)
-    assert sum(len(group.episode) for group in apart._groups) == 5000
-    assert (len(apart._groups), len(together._groups)) == (2, 1)
+    apart = held_visits(episode, state, mutated, weights, 30)
+    together = held_visits(episode, state, mutated, weights, 30, returns)
     counts = generator.integers(4, size=200).astype(float)
     for name, cells in vars(together.spectrum(counts)).items():
         assert np.array_equal(getattr(apart.spectrum(counts), name), cells)
-    between = np.where(weights == 1, 0.75, weights)
-    assert len(CountedVisits(episode, state, mutated, between, 30)._groups) == 1
 
 
 def test_returns_add_up_over_the_episodes_that_are_drawn() -> None:
     """State 0 is visited by episodes 0 (mutated) and 1, state 1 by episodes 1 (mutated) and 2."""
     episode, state = np.array([0, 1, 1, 2]), np.array([0, 0, 1, 1])
     mutated, weights = np.array([True, False, True, False]), np.ones(3)
-    visits = CountedVisits(episode, state, mutated, weights, 2, np.array([3.0, 5.0, 7.0]))
-    added = visits.draw(np.array([1.0, 2.0, 0.0])).returns
+    visits = held_visits(episode, state, mutated, weights, 2, np.array([3.0, 5.0, 7.0]))
+    added = visits.draw(np.array([1.0, 2.0, 0.0])).part("returns")
     assert added is not None
     assert added.mutated_sum.tolist() == [3, 10]
     assert added.mutated_squares.tolist() == [9, 50]
@@ -113,25 +110,29 @@ def test_shares_that_differ_add_up_over_the_visits_that_are_drawn() -> None:
     episode, state = np.array([0, 1, 1, 2]), np.array([0, 0, 1, 1])
     mutated, weights = np.array([True, False, True, False]), np.ones(3)
     first = np.array([True, False, True, False])
-    differences = Differences(np.array([4, 2, 1, 9]), np.array([3, 0, 1, 9]), first)
-    visits = CountedVisits(episode, state, mutated, weights, 3, None, differences)
+    differences = VisitDifferences(np.array([4, 2, 1, 9]), np.array([3, 0, 1, 9]), first)
+    visits = held_visits(episode, state, mutated, weights, 3, None, differences)
     drawn = visits.draw(np.array([1.0, 2.0, 0.0]))
-    assert drawn.differed is not None
-    assert drawn.differed.tolist() == [3 / 8, 1, 0]
-    assert drawn.differed_first is not None
-    assert drawn.differed_first.tolist() == [1 / 3, 1, 0]
-    bare = CountedVisits(episode, state, mutated, weights, 3).draw(np.ones(3))
-    assert (bare.returns, bare.differed, bare.differed_first) == (None, None, None)
+    assert drawn.part("differed") is not None
+    assert drawn.part("differed").tolist() == [3 / 8, 1, 0]
+    assert drawn.part("differed_first") is not None
+    assert drawn.part("differed_first").tolist() == [1 / 3, 1, 0]
+    bare = held_visits(episode, state, mutated, weights, 3).draw(np.ones(3))
+    assert (bare.part("returns"), bare.part("differed"), bare.part("differed_first")) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_states_that_nobody_visits_count_0() -> None:
     one = np.ones(1, dtype=np.int64)
-    visits = CountedVisits(0 * one, 2 * one, one == 1, np.array([0.25]), states=4)
+    visits = held_visits(0 * one, 2 * one, one == 1, np.array([0.25]), states=4)
     given = visits.spectrum(np.ones(1))
     assert given.mutated_failed.tolist() == [0, 0, 0.75, 0]
     assert given.mutated_passed.tolist() == [0, 0, 0.25, 0]
     assert given.kept_failed.tolist() == [0, 0, 0, 0]
-    none = CountedVisits(0 * one[:0], one[:0], one[:0] == 1, np.array([0.25]), states=2)
+    none = held_visits(0 * one[:0], one[:0], one[:0] == 1, np.array([0.25]), states=2)
     assert none.spectrum(np.ones(1)).kept_failed.tolist() == [0, 0]
 
 

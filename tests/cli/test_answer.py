@@ -10,8 +10,7 @@ import pytest
 from answers import answer, configured, decision, failed, policy
 from rich.console import Console
 
-from rpd_core.cli.decisions import loss_bar, print_decisions
-from rpd_core.cli.screen import SHOWN, print_answer
+from rpd_core.cli.screen import SHOWN, loss_bar, print_answer, print_decisions
 from rpd_core.results.records import Baseline, Baselines, PassRates, Summary
 from rpd_core.results.sentences import (
     advice_on,

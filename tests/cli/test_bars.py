@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rpd_core.cli.listing import Scale, bar, scale_for
+from rpd_core.cli.listing import BarScale, bar, scale_for
 
 
 def test_a_scale_holds_all_intervals_and_zero() -> None:
-    assert scale_for([0.2, 0.1], [0.6, 0.5], 7) == Scale(0.0, 0.6, 7)
-    assert scale_for([-0.4], [-0.2]) == Scale(-0.4, 0.0)
+    assert scale_for([0.2, 0.1], [0.6, 0.5], 7) == BarScale(0.0, 0.6, 7)
+    assert scale_for([-0.4], [-0.2]) == BarScale(-0.4, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -22,5 +22,5 @@ def test_a_scale_holds_all_intervals_and_zero() -> None:
     ],
 )
 def test_an_interval_is_drawn_to_scale(ends: tuple[float, float, float], drawn: str) -> None:
-    assert bar(Scale(0.0, 1.0, 11), *ends, plain=True) == drawn
-    assert len(bar(Scale(0.0, 1.0, 11), *ends)) == 11
+    assert bar(BarScale(0.0, 1.0, 11), *ends, plain=True) == drawn
+    assert len(bar(BarScale(0.0, 1.0, 11), *ends)) == 11

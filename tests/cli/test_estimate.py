@@ -48,7 +48,7 @@ def test_chunks_bound_the_suite_and_workers_the_pruning(
 def test_a_disk_that_is_too_small_is_told_in_its_own_size(
     disk: float, free: float, told: list[str]
 ) -> None:
-    assert estimate.reasons(estimate.Cost(8, 5000, 0, 10.0, disk), free) == told
+    assert estimate.reasons_to_ask(estimate.Cost(8, 5000, 0, 10.0, disk), free) == told
 
 
 def test_the_stages_to_come_are_in_their_order(registry: Registry) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import worlds
 
+from rpd_basics.export import FORMAT
+from rpd_basics.pruned import PrunedFile
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.config.trust import refuse_code, runs_code, with_trust
@@ -23,8 +25,6 @@ from rpd_core.plugin.discovery import find_plugins, load_plugins
 from rpd_core.plugin.hookspecs import hookimpl
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registry
-from rpd_core.results.export import FORMAT
-from rpd_core.results.pruned_policy import PrunedFile
 from rpd_core.results.requests import stored_request
 from rpd_core.store.directory import RunDirectory
 
@@ -87,7 +87,7 @@ def strangers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Regis
     )
     found = Registry([*find_plugins(), *load_plugins([point])])
     monkeypatch.setattr(registries, "installed", lambda: found)
-    for module in ("rpd_core.results.requests", "rpd_core.results.pruned_policy"):
+    for module in ("rpd_core.results.requests", "rpd_basics.pruned"):
         monkeypatch.setattr(f"{module}.installed", lambda: found)
     yield found
     sys.modules.pop("odd_loaders", None)

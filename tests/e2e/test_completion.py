@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rpd_core.cli.completion import complete_plugin, complete_run, specs_of, whole_line
+from rpd_core.cli.completion import complete_run, specs_of, whole_line
+from rpd_kit.check_plugin_command import complete_plugin
 
 
 @pytest.fixture

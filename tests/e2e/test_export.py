@@ -11,12 +11,12 @@ import pytest
 from commands import rpd_command
 
 import rpd
+from rpd_basics.pruned import PrunedFile
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import SpecError
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import policy_alone
 from rpd_core.plugin.protocols import Opening
-from rpd_core.results.pruned_policy import PrunedFile
 from rpd_core.results.words import few
 from rpd_gym.cartpole import CartPole
 from rpd_kit import check_component
@@ -254,6 +254,6 @@ def test_a_pruned_policy_cannot_write_outside_its_folder(exported, tmp_path):
 
 
 def test_a_pruned_policy_that_would_fill_the_memory_is_refused(exported, monkeypatch):
-    monkeypatch.setattr("rpd_core.results.pruned_policy._LARGEST", 1000)
+    monkeypatch.setattr("rpd_basics.pruned._LARGEST", 1000)
     with pytest.raises(SpecError, match="unpacks to more than 2 GB: refused"):
         PrunedFile(exported[0]).about()

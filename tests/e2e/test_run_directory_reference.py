@@ -24,9 +24,9 @@ from rpd_core.plugin.protocols.suite import (
 )
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.results import records as results
-from rpd_core.results.pictures import ClipPair, PictureIndex
 from rpd_core.store.directory import StoredAnalysis, StoredSuite
 from rpd_core.store.parts import PartRecord
+from rpd_pictures.stored import ClipPair, PictureIndex
 from rpd_studies.estimates import Estimate
 from rpd_studies.sensitivity import Move, Sensitivity, Variant
 from rpd_studies.validation import ValidatedGroup, ValidatedState, Validation

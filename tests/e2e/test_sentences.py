@@ -11,7 +11,7 @@ from extras import BOTH_WAYS, extras
 from typer.testing import CliRunner
 
 from rpd_core.cli.app import app
-from rpd_core.cli.list_plugins import blocks_of
+from rpd_core.cli.plugins import blocks_of
 from rpd_core.errors import ComponentError, counted
 from rpd_core.plugin.discovery import Plugin
 from rpd_core.plugin.protocols import Component

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from terminal import Terminal, screen
 
-from rpd_core.cli import progress
+from rpd_core.cli import console
 from rpd_core.execute.progress import Pace
 
 LIGHT = ["--env", "gym:CartPole-v1", "--policy", "random", "--default-action", "constant:0"]
@@ -157,14 +157,14 @@ def test_a_slip_of_the_keyboard_is_noticed_in_time(
 
 @pytest.fixture
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "EVERY", 60.0)  # other tests want no lines, however busy it is
+    monkeypatch.setattr(console, "EVERY", 60.0)  # other tests want no lines, however busy it is
 
 
 @pytest.mark.usefixtures("_often")
 def test_lines_come_every_minute_and_more_rarely_later() -> None:
     now = [0.0]
     written: list[tuple[float, str]] = []
-    lines = progress.Lines(lambda text: written.append((now[0], text)))
+    lines = console.Lines(lambda text: written.append((now[0], text)))
     lines.pace = Pace(lambda: now[0])
     lines.written = 0.0
     lines("suite", 0, 7200)
@@ -187,7 +187,7 @@ def test_lines_come_every_minute_and_more_rarely_later() -> None:
 def test_a_line_says_how_far_everything_is_where_that_is_known() -> None:
     now = [0.0]
     written: list[str] = []
-    lines = progress.Lines(written.append)
+    lines = console.Lines(written.append)
     lines.pace, lines.written = Pace(lambda: now[0]), 0.0
     lines.pace.plan = [("suite", 100), ("minimising", 300)]
     lines("suite", 0, 100)
@@ -206,7 +206,7 @@ def test_a_line_says_how_far_everything_is_where_that_is_known() -> None:
 def test_a_stage_in_which_nothing_is_finished_is_heard_of_too() -> None:
     now = [0.0]
     written: list[str] = []
-    lines = progress.Lines(written.append)
+    lines = console.Lines(written.append)
     lines.pace, lines.written = Pace(lambda: now[0]), 0.0
     lines("prepare", 0, 1)
     now[0] = 62.0
@@ -217,10 +217,10 @@ def test_a_stage_in_which_nothing_is_finished_is_heard_of_too() -> None:
 LOGGED = """
 import time
 from functools import partial
-from rpd_core.cli import progress
-progress.Pace = partial(progress.Pace, lambda: 100 * time.monotonic())
-progress.EVERY = progress.YOUNG = 1
-progress._LOOK_EVERY = 0.01
+from rpd_core.cli import console
+console.Pace = partial(console.Pace, lambda: 100 * time.monotonic())
+console.EVERY = console.YOUNG = 1
+console._LOOK_EVERY = 0.01
 from rpd_core.cli.main import main
 main()
 """

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from rpd_basics.pruned import PrunedFile
 from rpd_core.plugin.registry import installed
-from rpd_core.results.pruned_policy import PrunedFile
 from rpd_work.predictor import PrunedPredictor
 from tests.fuzz import small_run
 from tests.fuzz.mutations import flipped, json_bomb, members, other_json, zipped

@@ -7,8 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from rpd_basics.export import export_pruned
 from rpd_core.api import Call, carry_out
-from rpd_core.results.export import export_pruned
 from tests.fuzz.formats import CANARY
 
 STRANGER = """

@@ -34,7 +34,7 @@ class Watch:
 from rpd_core.plugin.registry import installed
 installed()  # it looks for what components need, and imports none of that
 sys.meta_path.insert(0, Watch())
-import rpd_core.results.pruned_policy  # most of the core, which is light, once for all
+import rpd_basics.pruned  # most of the core, which is light, once for all
 assert not Watch.asked
 found = {}
 for module in json.loads(sys.argv[1]):

@@ -11,9 +11,10 @@ from commands import QUICK, refusal, rpd_command
 from stores import contents, corridor, finish, ready
 
 import rpd
-from rpd_core.cli.prune import of_the_latest
+from rpd_core.cli.run import of_the_latest
 from rpd_core.errors import StoreError
 from rpd_core.results.verification import verify
+from rpd_core.store.directory import RunDirectory
 
 FEWER = 50
 """Between two ends of parts: those of the corridor hold twenty episodes."""
@@ -150,11 +151,11 @@ def test_a_typed_number_that_was_too_large_spoils_nothing(tmp_path: Path) -> Non
 
 def test_pruning_goes_on_with_the_finished_answer_of_a_run_that_is_to_grow(tmp_path: Path) -> None:
     ready(tmp_path)
-    assert of_the_latest(tmp_path) == {}
+    assert of_the_latest(RunDirectory(tmp_path)) == {}
     stored = json.loads((tmp_path / "run.json").read_text())
     stored["settings"]["episodes"] = 10**9
     (tmp_path / "run.json").write_text(json.dumps(stored))
-    assert of_the_latest(tmp_path) == {"episodes": 60}
+    assert of_the_latest(RunDirectory(tmp_path)) == {"episodes": 60}
 
 
 def test_a_suite_without_an_answer_that_is_not_complete_is_not_pruned(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from commands import rpd_command
 from stores import contents, corridor, finish, ready
 
 import rpd
-from rpd_core.results.export import export_pruned
+from rpd_basics.export import export_pruned
 from rpd_core.store.directory import RunDirectory
 
 

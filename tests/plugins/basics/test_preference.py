@@ -16,13 +16,13 @@ from stores import build, corridor, session_at
 import rpd
 from rpd_basics.default_actions import Repeat
 from rpd_basics.preference import Preference
+from rpd_basics.pruned import PrunedFile
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import FitError, SpecError
 from rpd_core.play.deciders import always
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import Recipe, policy_alone
 from rpd_core.plugin.protocols import POLICY_ACTION, POLICY_GAP, Facts, FitSample
-from rpd_core.results.pruned_policy import PrunedFile
 from rpd_gym.cartpole import CartPole
 from rpd_gym.cartpole_policy import CartPolePolicy
 

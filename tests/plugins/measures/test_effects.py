@@ -11,12 +11,12 @@ import pytest
 from measure_tables import TABLE, evidence, full_evidence
 
 from rpd_core.analysis.intervals import agresti_caffo, agresti_caffo_parts, newcombe
-from rpd_core.analysis.shrinkage import shrunken
 from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import ComponentError, SpecError
 from rpd_core.plugin.protocols import Evidence, Returns, Scores
 from rpd_core.plugin.registry import installed
 from rpd_kit.measures import sample_suite
+from rpd_measures.shrinkage import shrunken
 
 
 def found(spec: str, given: Evidence) -> Scores:

@@ -21,7 +21,6 @@ from stores import contents, corridor, finish, ready, session_at
 import rpd
 from rpd_core.errors import RpdError, StoreError
 from rpd_core.play.recipe import recipe_of
-from rpd_core.results.pictures import picture_folder, read_pictures
 from rpd_core.results.verification import verify
 from rpd_pictures import cards, files
 from rpd_pictures.claim import film_claim
@@ -29,6 +28,7 @@ from rpd_pictures.clips import ClipJob, choose_twins, film_twins
 from rpd_pictures.pictures import take_pictures
 from rpd_pictures.portraits import affordable
 from rpd_pictures.scene import Scene
+from rpd_pictures.stored import picture_folder, read_pictures
 from rpd_pictures.twins import Choice, Filmed, LossEpisodes, Smallest, Twin, Visit, telling
 from rpd_pictures.viewing import viewing, viewing_late
 

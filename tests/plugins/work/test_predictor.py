@@ -15,10 +15,10 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 
 import rpd
+from rpd_basics.export import export_pruned
+from rpd_basics.stored_facts import facts_as_json, facts_from_json
 from rpd_core.errors import FitError, SpecError
 from rpd_core.plugin.protocols import Entry, Facts
-from rpd_core.results.export import export_pruned
-from rpd_core.results.stored_facts import facts_as_json, facts_from_json
 from rpd_work.predictor import trusted_by
 
 

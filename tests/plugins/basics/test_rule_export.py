@@ -18,18 +18,18 @@ from gymnasium import spaces
 from stores import corridor, finish
 
 import rpd
-from rpd_core.config.settings import Request
-from rpd_core.errors import ConfigError
-from rpd_core.plugin.protocols import Bound, Facts, Opening
-from rpd_core.pruning.stored_sweep import stored_table
-from rpd_core.results.export import export_pruned
-from rpd_core.results.rule_export import (
+from rpd_basics.export import export_pruned
+from rpd_basics.rule_export import (
     ExportedRule,
     ExportedRules,
     FirstDefault,
     _python,
     export_rules,
 )
+from rpd_core.config.settings import Request
+from rpd_core.errors import ConfigError
+from rpd_core.plugin.protocols import Bound, Facts, Opening
+from rpd_core.pruning.stored_sweep import stored_table
 from rpd_gym.cartpole import CartPole
 
 

@@ -1,18 +1,108 @@
-"""`rpd describe`: what a component is for, which parameters it takes; what a policy file holds."""
+"""`rpd list-plugins` and `rpd describe`: components, their parameters, what policy files hold."""
 
 from __future__ import annotations
 
 import os
+import textwrap
 from typing import Annotated, Any
 
 import typer
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.completion import complete_kind, complete_name
+from rpd_core.cli.console import asked_width, without_controls
 from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.cli.work import guarded, loading_seconds
 from rpd_core.errors import ConfigError
+from rpd_core.plugin.discovery import BUNDLED
 from rpd_core.plugin.hookspecs import KINDS
+from rpd_core.plugin.registry import check_kind, installed
+
+
+def list_plugins_command(
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", help="Only this kind.", autocompletion=complete_kind),
+    ] = None,
+    imports: Annotated[
+        bool,
+        typer.Option("--imports", help="Import what components need, too, which takes a while."),
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """List every component of every installed plugin, with its state."""
+    found = installed().registrations
+    if kind is not None:
+        found = [one for one in found if one.kind == check_kind(kind)]
+    if imports:
+        from rpd_core.plugin.importing import import_faults
+
+        asked = {module for one in found if one.ready for module in one.component.requires}
+        faults = import_faults(sorted(asked))
+        found = [one.without(faults) for one in found]
+    rows = [one.as_row() for one in found]
+    if as_json:
+        shared.print_json(rows)
+        return
+    told = [
+        {**row, "status": f"{row['status']}: {row['reason']}" if row["reason"] else row["status"]}
+        for row in rows
+    ]
+    table = [_HEADINGS, *(tuple(str(row[name]) for name in _HEADINGS) for row in told)]
+    width = asked_width()
+    if width is None or max(map(len, _columns_of(table))) <= width:
+        _print_lines(_columns_of(table))
+    else:
+        _print_lines(blocks_of(rows, width))
+    if width is not None and not imports:
+        _print_lines(["", *textwrap.wrap(_NOT_TRIED, width)])
+
+
+_NOT_TRIED = "ready: all it needs is installed; whether that can be imported, --imports tries"
+_HEADINGS = ("kind", "name", "status", "summary", "plugin", "distribution", "version")
+
+
+def _columns_of(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return rows as aligned columns; rich's tables take as long as all the rest of the command."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def blocks_of(rows: list[dict[str, str]], width: int) -> list[str]:
+    """Return the same for a narrow screen: a block per kind, a name, what it is, what is wrong."""
+    lines: list[str] = []
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        mine = [row for row in rows if row["kind"] == kind]
+        indent = min(max(len(row["name"]) for row in mine) + 4, width // 3)
+        lines += ["", kind] if lines else [kind]
+        for row in mine:
+            lines += _block(row, indent, width)
+    return lines
+
+
+def _block(row: dict[str, str], indent: int, width: int) -> list[str]:
+    """Return the lines of one component: its name, and beside or below it what it is."""
+    name, room = f"  {row['name']}", " " * indent
+    beside = len(name) < indent
+    first = name.ljust(indent) if beside else room
+    about = textwrap.wrap(_about(row), width, initial_indent=first, subsequent_indent=room)
+    return about if beside else [name, *about]
+
+
+def _about(row: dict[str, str]) -> str:
+    """Return what a component is, with whose it is and what is wrong where that is not usual."""
+    usual = row["status"] in ("ready", "note")  # the summary of a note is its reason
+    wrong = "" if usual else f" [{row['status']}: {row['reason']}]"
+    bundled = row["distribution"] == BUNDLED
+    whose = "" if bundled else f" ({row['distribution'] or row['plugin']} {row['version']})"
+    return f"{row['summary']}{whose}{wrong}"
+
+
+def _print_lines(lines: list[str]) -> None:
+    shared.answers().file.write("".join(f"{without_controls(line)}\n" for line in lines))
+
+
+# --------------------------------------------------------------------------------- describe
 
 
 def _names_of_the_kind(ctx: typer.Context) -> list[tuple[str, str]]:
@@ -42,29 +132,30 @@ def describe_command(
     as_json: options.Json = False,
 ) -> None:
     """Show a component's documentation and parameters, or what a policy file holds and earns."""
-    if kind == "policy" and (":" in name or env is not None or _is_path(name)):
+    offered = {one.component.name for one in installed().of_kind("policy")}
+    is_path = name not in offered and os.path.isfile(name.partition(",")[0])
+    if kind == "policy" and (":" in name or env is not None or is_path):
         with output_for_the_answer(), guarded(name, stall_timeout):
             seconds = loading_seconds(load_timeout)
             about = _about_policy(name, env, (episodes, seed), trust_policy, seconds)
-        _show_policy(about, as_json)
+        if as_json:
+            shared.print_json(about)
+            return
+        from rich.table import Table  # `rpd list-plugins` does not need it
+
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for what, value in about.items():
+            table.add_row(what, f"{value:.4g}" if isinstance(value, float) else str(value))
+        shared.answers().print(table, markup=False)
     elif env is not None:
         raise ConfigError(f"--env is for policies, not for kind {kind!r}: leave it out")
     else:
         _show_component(kind, name, as_json)
 
 
-def _is_path(name: str) -> bool:
-    from rpd_core.plugin.registry import installed
-
-    offered = [one.component.name for one in installed().of_kind("policy")]
-    return name not in offered and os.path.isfile(name.partition(",")[0])
-
-
 def _show_component(kind: str, name: str, as_json: bool) -> None:
     """Print what the source of a component says about it."""
     from rich.table import Table  # `rpd list-plugins` does not need it
-
-    from rpd_core.plugin.registry import check_kind, installed
 
     registry = installed()
     first, colon, _ = name.partition(":")
@@ -100,19 +191,6 @@ def _show_component(kind: str, name: str, as_json: bool) -> None:
     console.print(table, markup=False)
 
 
-def _show_policy(about: dict[str, Any], as_json: bool) -> None:
-    """Print what is known of a policy."""
-    from rich.table import Table  # `rpd list-plugins` does not need it
-
-    if as_json:
-        shared.print_json(about)
-        return
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for name, value in about.items():
-        table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
-    shared.answers().print(table, markup=False)
-
-
 def _about_policy(
     text: str, env: str | None, play_what: tuple[int, int], trust: bool, seconds: float
 ) -> dict[str, Any]:
@@ -121,7 +199,7 @@ def _about_policy(
     from rpd_core.config.resolve import choose, say_which
     from rpd_core.config.trust import permitted
     from rpd_core.play.heartbeat import loading
-    from rpd_core.plugin.registry import installed
+    from rpd_core.plugin.protocols.optional import DescribesItself
 
     registry = installed()
     episodes, seed = play_what
@@ -132,17 +210,12 @@ def _about_policy(
     loader = chosen.recipe
     if env is None:
         with loading(seconds), advised(loader):
-            return _own_words(loader)
+            if not isinstance(loader, DescribesItself):
+                raise ConfigError(
+                    "this policy can only be described with an environment: give --env"
+                )
+            return {**loader.describe()}
     return play(registry.make("environment", env), loader, episodes, seed, seconds)
-
-
-def _own_words(loader: Any) -> dict[str, Any]:
-    """Return what a loader knows without an environment."""
-    tell = getattr(loader, "describe", None)
-    if tell is None:
-        raise ConfigError("this policy can only be described with an environment: give --env")
-    about: dict[str, Any] = tell()
-    return about
 
 
 def play(

@@ -8,10 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from rpd_basics.export import FORMAT, Certificate, export_pruned
+from rpd_basics.rule_export import RULE_FORMATS, export_rules
+from rpd_basics.stored_facts import facts_from_json
 from rpd_core.chance import Draws, canonical, state_keys
 from rpd_core.config.configuration import Json
 from rpd_core.config.resolve import choose
@@ -34,8 +37,6 @@ from rpd_core.plugin.protocols import (
 )
 from rpd_core.plugin.protocols.optional import DescribesItself
 from rpd_core.plugin.registry import installed
-from rpd_core.results.export import FORMAT, Certificate
-from rpd_core.results.stored_facts import facts_from_json
 from rpd_core.untrusted.arrays import read_array
 from rpd_core.untrusted.boundary import Budget, Flaw, printable
 from rpd_core.untrusted.files import check_regular, open_regular, read_json
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         DefaultActor,
         KeyArray,
     )
+    from rpd_core.results.run import Run
 
 _LARGEST = 2**31
 _MOST_MEMBERS = 10_000
@@ -66,6 +68,21 @@ class PrunedFile:
     """The exported file."""
     trust: bool = permission()
     """Let the file name components that run code, and load the policy inside in full."""
+
+    exports: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "a policy to load": (".zip", ".rpd"),
+        "its rules alone": RULE_FORMATS,
+    }
+    """What a smallest policy is written as, with the endings of such files."""
+
+    @staticmethod
+    def export(run: Run, path: Path, fraction: float | None = None) -> list[str]:
+        """Write the smallest policy of a run that was just made; return what to say of it."""
+        if path.suffix in RULE_FORMATS:
+            return [f"wrote {path}: {export_rules(run, path, fraction)}"]
+        promise, chosen = export_pruned(run, path, fraction), run.policy(fraction)
+        kept = "" if chosen is None else f"the policy in {counted(chosen.kept, 'state')}, "
+        return [f"wrote {path}: {kept}{promise}", f"use it: --policy pruned:{path}"]
 
     @property
     def runs_code(self) -> bool:

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rpd_basics.rule_export import opened_facts
+from rpd_basics.stored_facts import facts_as_json
 from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.config.configuration import Json, input_paths
 from rpd_core.config.resolve import Setup
@@ -26,8 +28,6 @@ from rpd_core.play.prepare import fitted_fields
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.pruning.twins import ranking_of
 from rpd_core.results.kept import KeptStates, all_keys
-from rpd_core.results.rule_export import opened_facts
-from rpd_core.results.stored_facts import facts_as_json
 from rpd_core.results.words import few, percent
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole

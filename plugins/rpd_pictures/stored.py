@@ -19,10 +19,10 @@ FOLDER = "pictures"
 """Where a run keeps its pictures, in a folder per analysis."""
 _MOST_ENTRIES = 10_000
 """Entries of an index; a run writes a few hundred."""
-_LARGEST_FILE = 2**22
-"""Bytes of a picture that is read."""
 _LONGEST_KEY = 20
 """Digits of the largest key, which has 64 bits."""
+_LARGEST_FILE = 2**22
+"""Bytes of a picture that is read."""
 
 
 @dataclass(frozen=True)
@@ -51,26 +51,6 @@ class ClipPair:
     """Whether these pass with the decision and fail without."""
     least: float = 0.0
     """Return that each of these loses at least."""
-
-
-@dataclass(frozen=True)
-class Pictures:
-    """What was drawn for an analysis."""
-
-    folder: Path
-    """Where it lies."""
-    states: Mapping[int, Path]
-    """A small picture of each state, by its key."""
-    clips: tuple[ClipPair, ...]
-    """Clips of the first decisions, in their order."""
-    panels: Mapping[str, Mapping[str, Path]]
-    """What panels gathered while the environment was at hand: by panel, then by name."""
-    missing: str
-    """What there is no picture of, and why; empty if nothing is missing."""
-    frames: Mapping[int, Path] = field(default_factory=dict)
-    """Frames of one traced episode of the smallest policy, by step."""
-    episode: int = 0
-    """Which one."""
 
 
 @dataclass(frozen=True)
@@ -126,9 +106,9 @@ def read_index(run_dir: Path, analysis: str) -> PictureIndex | None:
             f"{named} has {entries} entries, at most {_MOST_ENTRIES} can be: delete the file"
         )
     index = from_plain(PictureIndex, found, named)
-    wrong = [key for key in (*index.states, *index.frames) if not _is_key(key)]
-    if wrong:
-        raise StoreError(f"{named}: {wrong[0]!r:.60} is not the key of a state; delete the file")
+    for key in (*index.states, *index.frames):
+        if len(key) > _LONGEST_KEY or not (key.isascii() and key.isdecimal()):
+            raise StoreError(f"{named}: {key!r:.60} is not the key of a state; delete the file")
     return index
 
 
@@ -140,8 +120,42 @@ def _entries(found: Mapping[str, object]) -> int:
     return sum(len(part) for part in parts if isinstance(part, Sized))
 
 
-def _is_key(text: str) -> bool:
-    return len(text) <= _LONGEST_KEY and text.isascii() and text.isdecimal()
+def named_file(folder: Path, name: str) -> Path:
+    """Return the path of a file that the index names; refuse one that leads elsewhere.
+
+    The index is at fault then: what it names may be a file that nobody should touch.
+    """
+    path = folder / name
+    names = f"{str(folder / 'index.json')!r} names {name!r:.60}"
+    try:
+        refuse_outside(path, folder)
+    except ValueError as error:  # a name with a zero byte
+        raise StoreError(f"{names}: {error}") from error
+    except StoreError as error:
+        raise StoreError(
+            f"{names}, which is outside its folder: delete the index and run rpd draw pictures"
+        ) from error
+    return path
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What was drawn for an analysis."""
+
+    folder: Path
+    """Where it lies."""
+    states: Mapping[int, Path]
+    """A small picture of each state, by its key."""
+    clips: tuple[ClipPair, ...]
+    """Clips of the first decisions, in their order."""
+    panels: Mapping[str, Mapping[str, Path]]
+    """What panels gathered while the environment was at hand: by panel, then by name."""
+    missing: str
+    """What there is no picture of, and why; empty if nothing is missing."""
+    frames: Mapping[int, Path] = field(default_factory=dict)
+    """Frames of one traced episode of the smallest policy, by step."""
+    episode: int = 0
+    """Which one."""
 
 
 def read_pictures(run_dir: Path, analysis: str) -> Pictures | None:
@@ -180,21 +194,3 @@ def read_picture(path: Path, root: Path) -> bytes | None:
 def data_uri(content: bytes, media_type: str = "image/webp") -> str:
     """Return an image as an address that holds it."""
     return f"data:{media_type};base64,{base64.b64encode(content).decode()}"
-
-
-def named_file(folder: Path, name: str) -> Path:
-    """Return the path of a file that the index names; refuse one that leads elsewhere.
-
-    The index is at fault then: what it names may be a file that nobody should touch.
-    """
-    path = folder / name
-    names = f"{str(folder / 'index.json')!r} names {name!r:.60}"
-    try:
-        refuse_outside(path, folder)
-    except ValueError as error:  # a name with a zero byte
-        raise StoreError(f"{names}: {error}") from error
-    except StoreError as error:
-        raise StoreError(
-            f"{names}, which is outside its folder: delete the index and run rpd draw pictures"
-        ) from error
-    return path

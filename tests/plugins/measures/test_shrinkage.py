@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rpd_core.analysis.shrinkage import (
+from rpd_measures.shrinkage import (
     fit_normal,
     hidden_spread,
     shrunken,
