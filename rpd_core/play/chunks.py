@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import cloudpickle
 import numpy as np
 
-from rpd_core.chance import Draws, Phase, episode_keys
+from rpd_core.chance import Draws, Phase, canonical, combine, episode_keys, state_keys
 from rpd_core.errors import EpisodeError, FitError
 from rpd_core.play.actions import first_action, in_every_lane
 from rpd_core.play.deciders import Coin, TopStates
@@ -27,8 +27,8 @@ from rpd_core.play.recipe import Recipe
 from rpd_core.play.recorder import Tracer, play_suite, recorder_for
 from rpd_core.plugin.blame import Origin, origin_of
 from rpd_core.plugin.protocols import Episodes, PolicyInput, States, Suite, Visits
-from rpd_core.plugin.protocols.arrays import BoolArray, FloatArray, IntArray, KeyArray
-from rpd_core.plugin.protocols.suite import RANKED_STEPS, Trace
+from rpd_core.plugin.protocols.arrays import Batch, BoolArray, FloatArray, IntArray, KeyArray
+from rpd_core.plugin.protocols.suite import BEGINNING, RANKED_STEPS, Trace
 
 _PLAYERS = 2  # opened recipes that a worker keeps: the policy's and random play's
 
@@ -270,6 +270,7 @@ class _Shared:
         self.keep = _top_states(chunks)
         self.recorder = recorder_for(player, preferences=False)
         self.asked = any(chunk.evaluation.visits for chunk in chunks)
+        self.beginnings = np.zeros(int(self.ends[-1]))
         self.tracers = {
             place: Tracer(player.facts.action_space, end - len(plan), end)
             for place, (chunk, plan, end) in enumerate(
@@ -282,6 +283,10 @@ class _Shared:
         self.keep.record(step)
         if self.asked:
             self.recorder(step)
+            begins = np.flatnonzero(step.number == 0)
+            if len(begins):
+                marks = _marks(step.observations, step.lanes[begins])
+                self.beginnings[step.position[begins]] = marks
         for tracer in self.tracers.values():
             tracer(step)
 
@@ -302,10 +307,21 @@ class _Shared:
             trace = None if tracer is None else tracer.trace(whole)
             if self.chunks[place].evaluation.visits:
                 first = int(self.ends[place]) - len(episodes)
+                counted.info[BEGINNING] = self.beginnings[first : first + len(episodes)]
                 suite = self.recorder.suite(counted, whole, self.keep, first)
                 yield _PlayedEvaluation(counted, suite.visits, suite.states, trace)
             else:
                 yield _PlayedEvaluation(counted, trace=trace)
+
+
+def _marks(observations: Batch, lanes: IntArray) -> FloatArray:
+    """Return a number for the observation of each of some lanes, the same for the same ones."""
+    parts = observations.values() if isinstance(observations, dict) else (observations,)
+    keys = np.zeros(len(lanes), dtype=np.uint64)
+    for rows in (np.asarray(part)[lanes] for part in parts):
+        if rows.dtype.kind in "biuf":
+            keys = combine(keys, state_keys(canonical(rows)))
+    return np.asarray(keys >> np.uint64(11), dtype=np.float64)  # as many bits as a float holds
 
 
 def _top_states(chunks: Sequence[EvaluationChunk]) -> TopStates:

@@ -413,5 +413,5 @@ def try_out(
 
     confirmation = confirm(goal, number, play)
     pruned, original = played
-    distinct = trials.distinct(candidate, confirmation.looks)
+    distinct = trials.distinct(candidate, confirmation.looks, pruned)
     return Tried(candidate, confirmation, pruned, original, trials.part, distinct)

@@ -14,7 +14,8 @@ from rpd_core.analysis.suite import concat_episodes
 from rpd_core.chance import Phase, combine
 from rpd_core.config.configuration import short_digest
 from rpd_core.play.chunks import Evaluation
-from rpd_core.plugin.protocols import Episodes
+from rpd_core.plugin.protocols import Episodes, Visits
+from rpd_core.plugin.protocols.suite import BEGINNING
 from rpd_core.pruning.confirm import BLOCKS, LOOKS
 from rpd_core.pruning.evaluation import Evaluations, ask
 from rpd_core.pruning.records import TRACE_SMALLEST, TRACE_WHOLE, TRACED
@@ -76,11 +77,11 @@ class Trials:
 
         return joined(candidate.identity), joined("original")
 
-    def distinct(self, candidate: Candidate, looks: int) -> int:
-        """Return how many of the fresh episodes of a candidate differ."""
+    def distinct(self, candidate: Candidate, looks: int, episodes: Episodes) -> int:
+        """Return how many of the fresh episodes of a candidate, which are given, differ."""
         parts = range(self.first_part, self.first_part + looks)
         names = [confirm_name(candidate.identity, part) for part in parts]
-        return distinct_episodes(self.evaluations, names)
+        return distinct_episodes([self.evaluations.visits(name) for name in names], episodes)
 
     def asked(self, candidate: Candidate, look: int) -> dict[str, Evaluation]:
         """Describe the fresh episodes of a candidate, all up to the given look, by name."""
@@ -119,18 +120,24 @@ def confirm_name(identity: str, part: int) -> str:
     return f"confirm-{part}-{identity}"
 
 
-def distinct_episodes(evaluations: Evaluations, names: Sequence[str]) -> int:
-    """Return how many episodes of some sets differ: in what they visit, how often and when."""
+def distinct_episodes(sets: Sequence[Visits], episodes: Episodes) -> int:
+    """Return how many episodes of some sets differ: in how they begin, where they go, or return.
+
+    Abstract states alone do not tell: where they are coarse, different episodes visit the same.
+    """
     found: list[KeyArray] = []
-    for name in names:
-        visits = evaluations.visits(name)
+    for visits in sets:
         numbers, place = np.unique(visits.episode, return_inverse=True)
         when, often = visits.first_step.astype(np.uint64), visits.count.astype(np.uint64)
         words = combine(combine(visits.key, when), often)
         prints = np.zeros(len(numbers), dtype=np.uint64)
         np.add.at(prints, place, words)
         found.append(prints)
-    return len(np.unique(np.concatenate(found)))
+    columns = [episodes.info[BEGINNING], episodes.total_return, episodes.length]
+    seen = np.column_stack(
+        [np.concatenate(found), *(one.astype("f8").view("u8") for one in columns)]
+    )
+    return len(np.unique(seen, axis=0))
 
 
 def step_share(episodes: Episodes) -> float:

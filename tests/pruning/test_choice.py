@@ -7,15 +7,15 @@ original where references are made up, so that confirmation has something to ref
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from lines import Cell, Does, Gives, Line, always
-from stores import session_at
+from lines import Array, Cell, Does, Gives, Line, always
+from stores import corridor, session_at
 
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.chance import canonical, state_keys
@@ -40,7 +40,7 @@ from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.smallest import LOOKS, Smallest, allowed_steps, find_smallest
 from rpd_core.pruning.sweep import Sweep
-from rpd_core.pruning.trials import Trials
+from rpd_core.pruning.trials import Candidate, Trials
 from rpd_core.store.session import Session
 
 KEPT = np.arange(7)
@@ -327,3 +327,22 @@ def test_minimising_may_take_as_many_steps_as_suite_and_sweep_but_never_too_few(
     assert allowed_steps(settings, lengths, 1000) == 1200
     assert allowed_steps(settings, lengths, 0) == LOOKS * 10 * 4, "more than the suite's 200"
     assert allowed_steps(replace(settings, minimise_steps=7), lengths, 1000) == 7
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """One abstract state."""
+
+    def __call__(self, values: Array, views: Mapping[str, Array]) -> Array:
+        return np.zeros((len(values), 1))
+
+
+def test_episodes_that_only_begin_differently_are_told_apart(tmp_path: Path) -> None:
+    """Both starts of the corridor lead to the same state, in the same time, to the same prizes."""
+    request = corridor(abstraction=(Everywhere(),), default_action="constant:0")
+    keys = state_keys(np.zeros((1, 1)))
+    trials = Trials(Evaluations(session_at(tmp_path, request)), keys)
+    candidate = Candidate("all", keys, 1.0, 1.0)
+    played, _ = trials.confirming(candidate, 0)
+    assert len(set(played.total_return.tolist())) == len(set(played.length.tolist())) == 1
+    assert trials.distinct(candidate, 1, played) == 2

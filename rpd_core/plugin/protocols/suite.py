@@ -20,6 +20,8 @@ INFO = "info."
 """What the stored columns of the entries of `info` begin with."""
 RANKED_STEPS = "rpd.ranked_steps"
 """Entry of `info` of pruned episodes: steps spent in states of the ranking."""
+BEGINNING = "rpd.beginning"
+"""Entry of `info` of pruned episodes whose visits are stored: tells first observations apart."""
 ColumnType = Literal["int32", "int64", "uint64", "float64", "bool", "word", "text", "number"]
 
 
