@@ -287,14 +287,11 @@ class _Sample:
         return (*_mean_and_ends(loss), *_mean_and_ends(self.after), _chance(loss))
 
     def _unpaired(self) -> tuple[float, ...]:
-        loss = float(self.before.mean() - self.after.mean())
-        parts = [one.var(ddof=1) / len(one) if len(one) > 1 else np.inf
-                 for one in (self.before, self.after)]  # fmt: skip
-        error = float(np.sqrt(sum(parts)))
-        reach = upper_t(_OUTSIDE, max(min(len(self.before), len(self.after)) - 1, 1)) * error
+        """Return the same of independent episodes, where the mean with it is rough, too."""
+        rough = self.before.var(ddof=1) / len(self.before) if len(self.before) > 1 else np.inf
         lost = float(self.before.mean()) - self.after
-        chance = chance_above(lost, float(parts[0])) if len(self.after) > 1 else 1.0
-        return loss, loss - reach, loss + reach, *_mean_and_ends(self.after), chance
+        chance = chance_above(lost, float(rough)) if len(lost) > 1 else 1.0
+        return *_mean_and_ends(lost, float(rough)), *_mean_and_ends(self.after), chance
 
 
 def _sample(
@@ -322,12 +319,15 @@ def _chance(loss: FloatArray) -> float:
     return chance_above(loss, unseen=-float(np.abs(loss).max()))
 
 
-def _mean_and_ends(values: FloatArray) -> tuple[float, float, float]:
-    """Return a mean and the ends of its 95 % interval."""
+def _mean_and_ends(values: FloatArray, variance: float = 0.0) -> tuple[float, float, float]:
+    """Return a mean and the ends of its 95 % interval.
+
+    `variance` is that of what was added to the mean by other episodes.
+    """
     mean = float(values.mean())
-    if len(values) < 2:
+    if len(values) < 2 or not np.isfinite(variance):
         return mean, -np.inf, np.inf
-    error = float(values.std(ddof=1)) / np.sqrt(len(values))
+    error = float(np.sqrt(values.var(ddof=1) / len(values) + variance))
     if not error:
         return mean, mean, mean
     far = at_least(upper_t(_OUTSIDE, len(values) - 1) * error, mean)
@@ -335,7 +335,7 @@ def _mean_and_ends(values: FloatArray) -> tuple[float, float, float]:
 
     def end(sign: int) -> float:
         def holds(at: float) -> bool:
-            return exceeds(-sign * (values - at), _OUTSIDE, unseen=-span)
+            return exceeds(-sign * (values - at), _OUTSIDE, variance, unseen=-span)
 
         return furthest(holds, mean, sign * far, _HALVINGS)
 
