@@ -40,7 +40,8 @@ SPARE = 0.8
 LOOKS = 12
 """Times the confirming episodes that minimising may play of a policy in any case."""
 _LATER = 0.25
-"""Part of the steps that targets after the first may take: they go on from its policy."""
+"""Part of the steps that targets after the first may take, or as many as some looks do: they go on
+from its policy."""
 _FOR_LOSSES = 0.25
 """Part of the steps that the losses of the decisions may take beside."""
 
@@ -106,10 +107,12 @@ def find_smallest(
     keys = next(iter(rankings.values())).keys
     found: dict[float, Smallest | None] = {}
     before: Start | None = None
+    looks = int(LOOKS * settings.confirm_episodes * float(references.original.length.mean()))
+    later = max(int(_LATER * budget), min(budget, looks))
     for number, fraction in enumerate(settings.target):
         trials = Trials(evaluations, keys, number)
         goal = Goal(fraction, settings.confirm_margin)
-        allowed = budget if number == 0 else int(_LATER * budget)
+        allowed = budget if number == 0 else later
         choosing = Choosing(trials, references, goal, allowed)
         chosen = _choose(choosing, rankings, swept, before)
         found[fraction] = None
