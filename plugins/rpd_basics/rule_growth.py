@@ -37,6 +37,8 @@ LEFT = 0.25
 """Share of what may be lost that is never spent: a run that stands on the rules chooses again."""
 TAKEN = 0.1
 """Share of what may be lost that rules must have left to be taken: less may be chance."""
+BORNE_OUT = 0.2
+"""The same on the episodes that check the best: what then misses gives way to far larger ones."""
 TURNS = 4
 """Rules that fresh episodes check at most, those that cost least first."""
 ROUNDS = 3
@@ -325,11 +327,12 @@ class Growth:
         for best in grown[:TURNS]:
             steps = np.concatenate([best.steps.rows, rows])
             again = self._minimised(_shorter(best.tree, steps, finer))
-            if not again.found.met:
+            if again.found.share < self._with_room(BORNE_OUT):
                 continue
             shorter = self._minimised(_shorter(best.tree, steps, coarser))
             spent = self._cost(shorter) - self._cost(again)
-            return shorter if shorter.found.met and spent <= LEAST / 2 else again
+            holds = shorter.found.share >= self._with_room(BORNE_OUT)
+            return shorter if holds and spent <= LEAST / 2 else again
         return grown[0]
 
     def _sides(self, steps: Steps) -> list[Peel]:

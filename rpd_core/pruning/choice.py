@@ -16,7 +16,7 @@ from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import Confirmation, Goal, Paired, confirm, kept_share
 from rpd_core.pruning.curves import Curve, reaching
 from rpd_core.pruning.estimates import PooledLosses
-from rpd_core.pruning.minimise import Aim, Descent, Pace, Step, Way
+from rpd_core.pruning.minimise import MOST_UNITS, Aim, Descent, Pace, Step, Way
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References
 from rpd_core.pruning.trials import Candidate, Trials
@@ -49,7 +49,8 @@ _DOUBT = 0.75
 """Standard errors by which a policy is to seem better than the target: of many drops those stay
 that seem to cost little."""
 _A_STEP = 0.5
-"""What a share of steps counts beside one of states, where both do: states are what people read."""
+"""What a share of steps counts beside one of many states, where both do: their number is what makes
+an answer long. A handful is short anyway, and steps count as much."""
 _FURTHER = 1.2
 """How much further back than by what was missed."""
 _LARGER = 1.1, 1.25
@@ -206,7 +207,9 @@ class Choosing:
     def aim(self) -> Aim:
         """What minimising makes small."""
         target = self.references.target(self.goal.fraction)
-        return Aim(target, len(self.trials.keys), self.settings.objective, _DOUBT, _A_STEP)
+        states = len(self.trials.keys)
+        a_step = _A_STEP if states > MOST_UNITS else 1.0
+        return Aim(target, states, self.settings.objective, _DOUBT, a_step)
 
     @property
     def left(self) -> float:
