@@ -18,6 +18,8 @@ BOUNDS = {
     "noop_max": (0, 10_000),
 }
 """Smallest and largest value of the parameters that are whole numbers."""
+STATES = ("preference:otherwise=atari",)
+"""Those of the paper where the policy does not tell what it prefers."""
 SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Coarser than the standard sweep: an Atari episode costs a second or so."""
 
@@ -67,14 +69,14 @@ class Atari:
             raise SpecError(f"atari: sticky is a chance in [0, 1), got {self.sticky:g}")
 
     def task(self) -> Task:
-        """Return the paper's settings."""
+        """Return the paper's settings, but for the states, of which preferences need fewer."""
         from rpd_atari.games import find_game, id_note, rom_path  # the emulator is large
 
         game = find_game(self.game)
         rom_path(game)
         note = id_note(self.game, game)
         return Task(
-            abstraction=("atari",),
+            abstraction=STATES,
             default_action="repeat",
             condition="auto",
             mutation_rate=0.2,

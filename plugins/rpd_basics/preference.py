@@ -12,7 +12,14 @@ from gymnasium.spaces import Discrete
 from rpd_basics.batches import Array, Batch
 from rpd_basics.bins import quantile_edges
 from rpd_core.errors import FitError, SpecError
-from rpd_core.plugin.protocols import POLICY_ACTION, POLICY_GAP, FitSample, learned
+from rpd_core.plugin.protocols import (
+    POLICY_ACTION,
+    POLICY_GAP,
+    Abstraction,
+    FitSample,
+    learned,
+)
+from rpd_core.plugin.protocols.optional import LearnsByPlaying
 from rpd_core.plugin.wording import cut_texts
 
 _WORSE, _SAME = -1, 0
@@ -25,11 +32,15 @@ class Preference:
 
     By its own account: a difference of action values, else of log probabilities (log odds), else
     of log densities. Actions that are not discrete are not told apart. The policy is asked at every
-    step, so that no calls are saved; a default action that draws by the state is refused.
+    step, so that no calls are saved. Where it offers none of this, or the default action draws by
+    the state, which is then circular, `otherwise` takes its place: preference:otherwise=auto.
     """
 
     bins: int = 8
     """Equally full bins of preferences above 0; one more for none, and for those below 0."""
+    otherwise: Abstraction | None = None
+    """What tells states apart where a policy offers no preferences, or the default action draws by
+    the state; none: both are refused."""
     edges: tuple[float, ...] = learned(())
     """Inner edges of the bins, ascending; learned from the policy's and mutants' steps."""
     unit: str = learned("")
@@ -45,6 +56,9 @@ class Preference:
     def __post_init__(self) -> None:
         if not 1 <= self.bins <= 1000:
             raise SpecError(f"preference: bins must lie in 1..1000, got {self.bins}")
+
+        if isinstance(self.otherwise, LearnsByPlaying):
+            raise SpecError("preference: otherwise cannot be an abstraction that learns by playing")
 
     def fit(self, sample: FitSample) -> Preference:
         """Learn the edges, and what actions are called."""

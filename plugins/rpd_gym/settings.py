@@ -33,11 +33,14 @@ def general_task(env: gymnasium.Env[Any, Any], max_steps: int, notes: tuple[str,
 
 
 def _usual_states(space: gymnasium.Space[Any]) -> str:
-    """Return the abstraction for a space: rules for numbers, which a person can say."""
+    """Return the abstraction for a space: rules for numbers, which a person can say.
+
+    Pictures never recur: what the policy prefers does, where it tells that.
+    """
     if isinstance(space, gymnasium.spaces.Discrete):
         return "identity"
     parts = space.spaces.values() if isinstance(space, gymnasium.spaces.Dict) else (space,)
-    return "rules" if all(_is_flat(part) for part in parts) else "auto"
+    return "rules" if all(_is_flat(part) for part in parts) else "preference:otherwise=auto"
 
 
 def _is_flat(space: gymnasium.Space[Any]) -> bool:

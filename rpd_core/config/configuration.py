@@ -152,9 +152,17 @@ def in_short(found: list[str]) -> str:
 
 
 def stored_fields(link: Any) -> Json:
-    """Return the fields of a fitted abstraction that are stored: all but the files it reads."""
+    """Return the fields of a fitted abstraction that are stored.
+
+    All but the files it reads and the components it names, which its spec tells.
+    """
     fields = {item.name: getattr(link, item.name) for item in dataclasses.fields(link)}
-    return {name: value for name, value in fields.items() if not isinstance(value, Path)}
+    inner = {id(component) for _, component in nested_components(link)}
+    return {
+        name: value
+        for name, value in fields.items()
+        if not isinstance(value, Path) and id(value) not in inner
+    }
 
 
 def learned_as_tuples(fields: Mapping[str, object]) -> Json:

@@ -170,6 +170,10 @@ def asks_policy(abstraction: object) -> bool:
     return not {*POLICY_VIEWS}.isdisjoint(needs_of(abstraction))
 
 
+class NoPreferenceError(FitError):
+    """Nobody knows how much the policy prefers its action to the default's."""
+
+
 @dataclass
 class PolicyViews:
     """What an abstraction needs to know of the policy, which is then asked before it."""
@@ -191,7 +195,7 @@ class PolicyViews:
             self.unit = gap_unit(choice, self.space)
             gap = default_gap(choice, default, self.space)
             if gap is None:
-                raise FitError(
+                raise NoPreferenceError(
                     "the abstraction needs how much the policy prefers its actions, and the policy "
                     "offers neither action values nor probabilities: choose another --abstraction"
                 )
@@ -203,7 +207,7 @@ class _UnknownState:
     """Stands for draws keyed by the state where there is none yet."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise FitError(
+        raise NoPreferenceError(
             "the default action draws by the state, and the abstraction makes states of how much "
             "the policy prefers its action to the default's, which is circular: choose another "
             "--default-action, such as repeat, or another --abstraction"

@@ -154,7 +154,8 @@ def one_numeric_thread() -> Iterator[None]:
         return
     from threadpoolctl import threadpool_limits  # the command line sets `one_thread` first of all
 
-    with threadpool_limits(1), _one_thread_of_torch():
+    # torch first: limited to one thread of OpenMP it says one, whatever its MKL was told before
+    with _one_thread_of_torch(), threadpool_limits(1):
         _here.limited = True
         try:
             yield

@@ -20,7 +20,7 @@ from rpd_core.config.configuration import (
     stored_fields,
 )
 from rpd_core.errors import EpisodeError, StoreError
-from rpd_core.play.actions import random_actions
+from rpd_core.play.actions import NoPreferenceError, random_actions
 from rpd_core.play.deciders import Coin, TopStates, always
 from rpd_core.play.entry_names import observed_entries
 from rpd_core.play.loop import Keep, Plan, Player, Step
@@ -57,6 +57,12 @@ def learns(link: object) -> bool:
     return isinstance(link, LearnsFromSteps | LearnsByPlaying)
 
 
+def alternative_of(link: object) -> Abstraction | None:
+    """Return the abstraction that takes the place of one where the policy prefers nothing."""
+    other: Abstraction | None = getattr(link, "otherwise", None)
+    return other
+
+
 def needs_growth(recipe: Recipe) -> bool:
     return any(isinstance(link, LearnsByPlaying) for link in recipe.links)
 
@@ -64,7 +70,7 @@ def needs_growth(recipe: Recipe) -> bool:
 def fit(recipe: Recipe, config: Configuration) -> Recipe:
     """Return the recipe with its default action fitted, and then its abstractions, each on what
     the ones before it return."""
-    sample = sample_steps(recipe, config)
+    recipe, sample = _first_sample(recipe, config)
     if isinstance(recipe.default_action, LearnsFromSteps):
         recipe = dataclasses.replace(recipe, default_action=recipe.default_action.fit(sample))
         sample = sample_steps(recipe, config)  # which tells what the default does now
@@ -82,6 +88,21 @@ def fit(recipe: Recipe, config: Configuration) -> Recipe:
             mutants = _sample_mutants(with_links(recipe, fitted), config)
             fitted[-1] = link.fit(_joined(sample, _after(fitted[:-1], mutants)))
     return with_links(recipe, fitted)
+
+
+def _first_sample(recipe: Recipe, config: Configuration) -> tuple[Recipe, FitSample]:
+    """Return what the policy saw, and the recipe with the abstractions that this policy allows.
+
+    Where states cannot be made of its preference, those that name an alternative give way to it.
+    """
+    try:
+        return recipe, sample_steps(recipe, config)
+    except NoPreferenceError:
+        links = tuple(alternative_of(link) or link for link in recipe.links)
+        if links == recipe.links:
+            raise
+        recipe = with_links(recipe, links)
+        return recipe, sample_steps(recipe, config)
 
 
 def _after(links: Sequence[Abstraction], sample: FitSample) -> FitSample:
@@ -165,6 +186,9 @@ def _restored(link: object, fields: Mapping[str, object] | None) -> Any:
         raise TypeError(
             f"what {type(link).__name__} has learned is not a table of fields: {fields!r}"
         )
+    other = alternative_of(link)
+    if other is not None and (fields is None or {*fields} != {*stored_fields(link)}):
+        return _restored(other, fields)  # which has taken its place
     if fields is None or not learns(link):
         return link
     recipe: Any = link

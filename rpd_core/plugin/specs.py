@@ -379,7 +379,7 @@ def nested_components(recipe: object) -> Iterator[tuple[str, object]]:
     for item in dataclasses.fields(recipe):
         value = getattr(recipe, item.name)
         kind = nested_kind(hints.get(item.name))
-        if kind and not isinstance(value, str):
+        if kind and value is not None and not isinstance(value, str):
             yield kind, value
             yield from nested_components(value)
 

@@ -1,6 +1,6 @@
 """What components may offer beyond their one method; each is looked for and used if it is there.
 
-Besides these methods, five attributes have a meaning. `needs` (a class attribute annotated
+Besides these methods, six attributes have a meaning. `needs` (a class attribute annotated
 `ClassVar[tuple[str, ...]]`, or a property, never a field: fields are parameters) names the extra
 views that a policy, abstraction or default action wants, and for measures may be `("suite",)`.
 `runs_code` (class attribute or property) is true where, with these parameters, code may run that
@@ -8,6 +8,8 @@ the user did not install; see `Component.runs_code`. `learns_from_mutants` (clas
 for an abstraction whose `fit` wants mutant episodes in its sample; it is then called twice.
 `wants_vectors` (class attribute) is true for an abstraction of named vectors: where it is the first
 of a chain, the task's `vectors` come before it.
+`otherwise` (a field that takes a component) is the abstraction that takes the place of one that
+needs what the policy prefers, where nobody can tell that.
 `fallback` (class attribute) is true for a panel that is shown only where no other draws a plane.
 """
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.wrappers import AtariPreprocessing
+from stores import session_at
 
 from rpd_atari.environment import Atari
+from rpd_atari.grid import AtariGrid
 from rpd_atari.lanes import start_noops
+from rpd_core import pipeline
+from rpd_core.config.settings import Request
 from rpd_core.errors import SpecError
 from rpd_core.plugin.protocols import Opening
 
@@ -272,4 +278,11 @@ def test_the_task_holds_the_settings_of_the_paper() -> None:
     task = Atari("Pong").task()
     assert (task.episodes, task.mutation_rate, task.max_steps) == (1000, 0.2, 600)
     assert (task.condition, task.test_episodes, task.reference) == ("auto", 50, None)
-    assert task.abstraction == ("atari",)
+    assert task.abstraction == ("preference:otherwise=atari",)
+
+
+def test_the_states_are_the_papers_where_the_policy_tells_no_preference(tmp_path: Path) -> None:
+    asked = Request(env="atari:Pong,max_steps=3", policy="random", lanes=2)
+    session = session_at(tmp_path, asked)
+    pipeline.prepare_run(session)
+    assert session.recipe.links == (AtariGrid(),)

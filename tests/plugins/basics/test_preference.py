@@ -14,15 +14,21 @@ from gymnasium import spaces
 from stores import build, corridor, session_at
 
 import rpd
+from rpd_basics.auto import Auto
 from rpd_basics.default_actions import Repeat
 from rpd_basics.preference import Preference
 from rpd_basics.pruned import PrunedFile
+from rpd_basics.rules import Rules
 from rpd_core.chance import Phase, episode_keys
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.errors import FitError, SpecError
 from rpd_core.play.deciders import always
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import Recipe, policy_alone
 from rpd_core.plugin.protocols import POLICY_ACTION, POLICY_GAP, Facts, FitSample
+from rpd_core.plugin.registry import installed
+from rpd_core.store.prepared import prepared_setup
 from rpd_gym.cartpole import CartPole
 from rpd_gym.cartpole_policy import CartPolePolicy
 
@@ -128,6 +134,41 @@ def test_a_default_action_that_draws_by_the_state_is_circular(tmp_path: Path) ->
 def test_a_policy_that_offers_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FitError, match="offers neither action values nor probabilities: choose"):
         build(session_at(tmp_path, corridor(abstraction="preference")))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        corridor(default_action="repeat"),  # whose policy offers nothing
+        corridor(policy=worlds.Minds(), default_action="random"),
+    ],
+)
+def test_another_abstraction_takes_its_place_where_nobody_can_tell(
+    tmp_path: Path, asked: Request
+) -> None:
+    either = replace(asked, abstraction="preference:otherwise=auto")
+    session = session_at(tmp_path / "either", either)
+    suite = build(session)
+    assert type(session.recipe.links[-1]) is Auto
+    stored = prepared_setup(session.directory, resolve(either, installed()))
+    assert stored == session.setup
+    alone = build(session_at(tmp_path / "alone", replace(asked, abstraction="auto")))
+    assert alone.states.key.tolist() == suite.states.key.tolist()
+
+
+def test_the_other_abstraction_waits_where_it_can_be_told(tmp_path: Path) -> None:
+    either = replace(prefers(), abstraction="preference:bins=3,otherwise=auto")
+    session = session_at(tmp_path / "either", either)
+    suite = build(session)
+    stored = prepared_setup(session.directory, resolve(either, installed()))
+    assert stored == session.setup
+    alone = build(session_at(tmp_path / "alone", prefers()))
+    assert alone.states.key.tolist() == suite.states.key.tolist()
+
+
+def test_an_abstraction_that_grows_cannot_take_its_place() -> None:
+    with pytest.raises(SpecError, match="otherwise cannot be an abstraction that learns by play"):
+        Preference(otherwise=Rules())
 
 
 def test_only_an_abstraction_is_told_what_the_policy_prefers(tmp_path: Path) -> None:

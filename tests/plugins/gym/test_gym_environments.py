@@ -12,6 +12,7 @@ import gymnasium
 import minigrid  # noqa: F401 - registers its tasks
 import numpy as np
 import pytest
+from gymnasium import spaces
 from own_worlds import Walk
 from worlds import Corridor
 
@@ -26,6 +27,7 @@ from rpd_gym.environments import GymEnvironment, PythonEnvironment, read_options
 from rpd_gym.layout import Layout
 from rpd_gym.names import find_id
 from rpd_gym.repeatability import Safeguards, find_safeguards
+from rpd_gym.settings import general_task
 
 needs_box2d = pytest.mark.skipif(find_spec("Box2D") is None, reason="Box2D is not installed")
 
@@ -309,6 +311,21 @@ def test_an_environment_registered_by_someone_else_works() -> None:
     assert task.max_steps == 7
     assert task.abstraction == ("rules",)
     assert task.reference is None
+
+
+@pytest.mark.parametrize(
+    ("space", "states"),
+    [
+        (spaces.Discrete(4), "identity"),
+        (spaces.Box(-1, 1, (3,)), "rules"),
+        (spaces.Dict({"stock": spaces.Discrete(9), "orders": spaces.Box(0, 4, (2,))}), "rules"),
+        (spaces.Box(0, 255, (84, 84, 3), np.uint8), "preference:otherwise=auto"),
+    ],
+)
+def test_states_follow_from_what_is_observed(space: gymnasium.Space, states: str) -> None:
+    env = gymnasium.Env()
+    env.observation_space = space
+    assert general_task(env, 100).abstraction == (states,)
 
 
 @pytest.mark.extras

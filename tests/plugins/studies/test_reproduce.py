@@ -50,6 +50,12 @@ def test_the_papers_tables_are_carried_whole() -> None:
     assert paper_task("CartPole").ranking_seconds == 9 * 60 + 40
 
 
+def test_atari_rows_have_the_papers_states_whatever_the_task_recommends() -> None:
+    named = {name: paper_task(name).settings()["abstraction"] for name in GAMES}
+    assert named.pop("Breakout-abs") == ("breakout",)
+    assert set(named.values()) == {("atari",)}
+
+
 def test_a_printed_condition_is_used_only_where_random_play_fails_it() -> None:
     used = {task.name: task.condition for task in paper_tasks().values() if task.condition}
     assert used == {
