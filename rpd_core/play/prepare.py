@@ -62,8 +62,7 @@ def needs_growth(recipe: Recipe) -> bool:
 
 
 def fit(recipe: Recipe, config: Configuration) -> Recipe:
-    """Return the recipe with its default action fitted, and then its abstractions, each on what
-    the ones before it return."""
+    """Return the recipe with its default action fitted, then its abstractions, in their order."""
     sample = sample_steps(recipe, config)
     if isinstance(recipe.default_action, LearnsFromSteps):
         recipe = dataclasses.replace(recipe, default_action=recipe.default_action.fit(sample))
