@@ -25,10 +25,7 @@ _READ = {"policy": "policy", "default_action": "default-action"}
 
 
 def check_typed(typed: Mapping[str, object], registry: Registry) -> None:
-    """Refuse names that no catalogue has, numbers that cannot work, and files that are not there.
-
-    Only catalogues and sources are read; whatever needs the components themselves comes later.
-    """
+    """Refuse wrong names, numbers and files, as far as catalogues and sources tell."""
     check_names_and_numbers(typed, registry)
     check_files(typed, registry)
 

@@ -68,8 +68,7 @@ def needs_growth(recipe: Recipe) -> bool:
 
 
 def fit(recipe: Recipe, config: Configuration) -> Recipe:
-    """Return the recipe with its default action fitted, and then its abstractions, each on what
-    the ones before it return."""
+    """Return the recipe with its default action fitted, then its abstractions, in their order."""
     recipe, sample = _first_sample(recipe, config)
     if isinstance(recipe.default_action, LearnsFromSteps):
         recipe = dataclasses.replace(recipe, default_action=recipe.default_action.fit(sample))

@@ -30,6 +30,7 @@ from rpd_core.untrusted.boundary import printable
 T = TypeVar("T")
 
 LARGEST_TABLE = 2**32  # bytes of a table in memory, or of its file
+_LARGEST_CONTENT = LARGEST_TABLE  # bytes that a file may say it unpacks to
 _MOST_COLUMNS = 10_000
 _TABLES: Mapping[str, tuple[type, ...]] = {
     "episodes": (Episodes,),
@@ -189,7 +190,7 @@ def _refuse_bomb(metadata: pq.FileMetaData, rows: int) -> None:
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     size = sum(group.total_byte_size for group in groups)
     held = metadata.num_rows == rows and metadata.num_columns <= _MOST_COLUMNS
-    _demand(held and size <= LARGEST_TABLE, "it does not hold what its record says")
+    _demand(held and size <= _LARGEST_CONTENT, "it does not hold what its record says")
 
 
 def check_columns(name: str, schema: pa.Schema, rows: int) -> None:

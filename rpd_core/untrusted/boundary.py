@@ -129,10 +129,7 @@ class Budget:
             raise Flaw("it grows to far more bytes than are stored in it: refused")
 
     def take_copy(self, *values: object) -> None:
-        """Count what copies of some values take; of what is inside them, only how many there are.
-
-        Whoever copies deeper counts deeper.
-        """
+        """Count what copies of values take, of what is inside them only how many there are."""
         self.take_made(sum(map(weight, values)))
 
     def check_time(self) -> None:
