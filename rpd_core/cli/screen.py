@@ -30,8 +30,8 @@ _RULE_LINES = 20
 """Lines that a rule may take: none of its conditions is left out."""
 _STATE_LINES = 3
 """Lines that a state takes at most in the full answer."""
-_LINES = 30
-"""Lines of a screen."""
+_LINES = 29
+"""Lines of a screen, one of which the next prompt takes."""
 
 
 def print_answer(
@@ -106,11 +106,12 @@ def _print_decisions(console: Console, summary: Summary, count: int, full: bool)
 
 def _print_standing(console: Console, summary: Summary, full: bool) -> None:
     """Print what the answer stands on, a sentence or two each."""
-    ranked = sentences.suite_words(summary)
+    ranked = sentences.suite_words(summary, full)
     if sentences.is_proven(summary):
         others = "" if full else sentences.other_targets(summary)
         ranked = f"{ranked} {others}".strip()
-        told = [sentences.baseline_words(summary), ranked, sentences.sureness_words(summary)]
+        told = [sentences.baseline_words(summary, full), ranked]
+        told += [sentences.sureness_words(summary, full)]
         told += [sentences.recurrence_words(summary.policy)] if full else []
     else:
         vain, ways = sentences.tried_in_vain(summary.policy), sentences.what_would_help(summary)
@@ -140,8 +141,10 @@ def _print_where(
     pages = [one for one in (*made, page) if one.suffix == ".html" and one.is_file()]
     looks = [str(pages[0])] if pages else []
     looks += [] if full else [f"rpd show {typed}{chosen} --full"]
-    looks.append(f"rpd rank {typed}{chosen} (the paper's list)")
-    say(console, f"More: {', '.join(looks)}", copied=True)
+    looks.append(f"rpd rank {typed}{chosen}")
+    line = f"More: {', '.join(looks)}"
+    fits = full or cell_len(line) <= console.width
+    say(console, line if fits else "\n".join(["More:", *looks]), copied=True)
     if beside:
         say(console, _others(beside, 10**6 if full else console.width), copied=True)
 

@@ -14,7 +14,7 @@ from rpd_core.errors import counted, shell_word
 from rpd_core.execute.progress import in_words
 from rpd_core.results.runs import size_in_words
 from rpd_core.results.sentences import fineness
-from rpd_core.results.words import cut, few, ranges_in_words
+from rpd_core.results.words import cut, few, ranges_in_words, without_folders
 
 if TYPE_CHECKING:
     from rpd_core.cli.cost import Cost
@@ -74,7 +74,7 @@ def print_question(console: Console, suite: Mapping[str, Any], more: str) -> Non
     asked = suite["settings"]
     say(
         console,
-        f"{suite['policy']} on {suite['env']}: states by {' + '.join(asked['abstraction'])}; "
+        f"{without_folders(suite['policy'])} on {suite['env']}: states by {' + '.join(asked['abstraction'])}; "
         f"default action {asked['default_action']}; seed {asked['seed']}; {more}",
     )
 

@@ -126,8 +126,8 @@ def test_a_ranking_that_takes_fewer_steps_than_the_answer_is_remarked_on() -> No
 
 def test_baselines_stand_beside_and_a_simpler_explanation_is_called_one() -> None:
     assert baseline_words(answer(policy())) == (
-        "What else keeps as much: 30 random states, 79% of the steps (overrides 61%); no number of "
-        "states where the default differs most often."
+        "Also enough: 30 random states, 79% of the steps (overrides 61%); no number of states "
+        "where the default differs most often."
     )
     gap, tree = Baseline(4, 0.1, 0.3, 0.19, 0.91, 50), Baseline(2, None, None, None, 0.99, 50)
     others = Baselines(None, gap, gap, tree)
@@ -144,6 +144,49 @@ def test_one_state_that_does_as_well_is_told_in_the_singular() -> None:
     one = Baselines(None, Baseline(1, 0.25, 0.14, 0.1, 1.0, 100), None, None)
     told = baseline_words(answer(policy(baselines=one)))
     assert "; 1 state where the default differs most often, 14% of the steps" in told
+
+
+def test_on_a_screen_what_else_is_enough_takes_two_lines_at_most() -> None:
+    found = Baselines(
+        Baseline(1090, 0.7, 0.93, 0.7, 0.9, 50), Baseline(778, 0.5, 0.71, 0.6, 0.9, 50),
+        Baseline(545, 0.3, 0.18, 0.16, 0.9, 50), Baseline(2, None, None, None, 1.0, 50),
+    )  # fmt: skip
+    told = baseline_words(answer(policy(baselines=found)), full=False)
+    assert told == (
+        "Also enough: 1090 random states, 93% of the steps; 778 where the default differs most "
+        "often, 71%; 545 where the policy prefers its action most, 18% (unconfirmed); a 2-leaf "
+        "tree alone (simpler)."
+    )
+    assert len(told) <= 200
+
+
+def test_on_a_screen_the_portfolio_takes_a_line() -> None:
+    told = suite_words(answer(policy()), full=False)
+    assert told == (
+        "Ranking alone, as in the paper: 10 states, 41% of the steps, or 32, 23% (5000 mutant "
+        "episodes)."
+    )
+    assert len(told) <= 100
+
+
+def test_on_a_screen_how_sure_it_is_takes_a_line() -> None:
+    found = policy()
+    assert found.minimising is not None
+    rough = replace(found, minimising=replace(found.minimising, settled=False, paired=False))
+    told = sureness_words(answer(rough, (decision(1), decision(2, needed=False))), full=False)
+    assert told == (
+        "Confirmed on 1600 fresh episodes. 1 of 2 decisions is shown to be needed. A smaller "
+        "policy may do."
+    )
+    assert len(told) <= 100
+
+
+def test_where_to_look_never_wraps() -> None:
+    stream, path = io.StringIO(), Path(f"runs/{'long' * 10}")
+    print_answer(Console(file=stream, width=100), answer(policy()), path, [])
+    assert stream.getvalue().splitlines()[-3:] == [
+        "More:", f"rpd show {path} --full", f"rpd rank {path}",
+    ]  # fmt: skip
 
 
 def test_the_two_minima_of_the_portfolio_are_two_policies() -> None:
@@ -265,7 +308,7 @@ MANY = (
 @pytest.mark.parametrize("width", [100, 80])
 def test_the_answer_comes_first_and_fits_a_screen(width: int) -> None:
     lines = printed(answer(policy(), MANY), width)
-    assert len(lines) <= 30
+    assert len(lines) <= 29, "the next prompt takes a line"
     assert max(map(len, lines)) <= width
     assert " ".join(lines).startswith(headline(answer(policy()))[:60])
     rows = [line for line in lines if " -> " in line]
@@ -273,7 +316,7 @@ def test_the_answer_comes_first_and_fits_a_screen(width: int) -> None:
     assert rows[0].split()[:7] == ["1", "place", "1", "go", "stay", "90%", "180"]
     assert "180 -> 110 ██████████" in rows[0]
     assert "2 more, none of them shown to be needed" in lines
-    assert lines[-1] == ("More: rpd show runs/one --full, rpd rank runs/one (the paper's list)")
+    assert lines[-1] == "More: rpd show runs/one --full, rpd rank runs/one"
 
 
 def test_the_full_answer_has_every_decision_and_the_way_to_them() -> None:
