@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.console import Console
 
-from rpd_core.cli.text import can_draw, print_columns, print_question, say, short_action
+from rpd_core.cli.text import (
+    can_draw,
+    print_columns,
+    print_question,
+    say,
+    short_action,
+    widths_of,
+)
 from rpd_core.config.settings import PORTFOLIO
 from rpd_core.errors import counted, shell_word
 from rpd_core.results import sentences
@@ -178,14 +185,15 @@ _NOT_SHOWN = ("not shown to be needed", "not shown")
 
 def print_decisions(console: Console, noun: str, rows: Sequence[Decision], lines: int = 1) -> None:
     """Print decisions with their return with and without it, and the loss drawn."""
+    whole = noun == "rule"
     columns = {
         "": [str(row.rank) for row in rows],
         noun: [row.state for row in rows],
-        "policy": [short_action(row.policy_action) for row in rows],
-        "default": [short_action(row.default_action) for row in rows],
+        "policy": [short_action(row.policy_action, whole) for row in rows],
+        "default": [short_action(row.default_action, whole) for row in rows],
         "return": [" -> ".join(sentences.with_and_without(row)) for row in rows],
     }
-    widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
+    widths = widths_of(columns)
     room = console.width - sum(widths.values()) + widths[noun] - len(columns)
     least = _LEAST_BAR if all(row.needed for row in rows) else _WITH_MARK
     bar = min(max(room - widths[noun], least), _LONGEST_BAR)
@@ -265,7 +273,7 @@ def print_rest(console: Console, summary: Summary) -> None:
         if ties.groups:
             say(
                 console,
-                f"{name}: {ties.groups} groups of states have equal scores (largest: "
+                f"{name}: {counted(ties.groups, 'group')} of states with equal scores (largest: "
                 f"{ties.largest}); within a group the order is that of the state keys",
             )
     console.print()
@@ -299,13 +307,14 @@ def print_choice(console: Console, summary: Summary, chosen: FrontChoice) -> Non
 
 
 def _minimised(found: records.Minimising) -> str:
+    starts = ("the states as learned" if one == "as learned" else one for one in found.starts)
     pairs = "paired" if found.paired else "unpaired"
     related = "" if found.correlation is None else f", correlation {found.correlation:.2f}"
     broken = (
         f"; {counted(found.broken, 'twin')} differed though no action did" if found.broken else ""
     )
     return (
-        f"Minimising began with {'; '.join(found.starts)} and took {found.steps} of "
+        f"Minimising began with {' and '.join(dict.fromkeys(starts))} and took {found.steps} of "
         f"{found.budget} steps: {counted(found.episodes, 'episode')} in "
         f"{counted(found.blocks, 'block')}, twins {pairs}{related}{broken}."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rpd_core.errors import counted
@@ -64,8 +65,12 @@ def is_proven(summary: Summary) -> bool:
 
 def noun_for(summary: Summary) -> str:
     """Return what a reader calls a state: a rule where the abstraction makes rules."""
-    chosen = summary.configuration["suite"]["settings"]["abstraction"]
-    names = [str(one).partition(":")[0] for one in chosen]
+    return noun_of(summary.configuration["suite"]["settings"]["abstraction"])
+
+
+def noun_of(abstraction: Sequence[str]) -> str:
+    """Return the same for an abstraction."""
+    names = [str(one).partition(":")[0] for one in abstraction]
     return "rule" if any(one.endswith(_RULES) for one in names) else "state"
 
 
@@ -213,7 +218,7 @@ def baseline_words(summary: Summary, full: bool = True) -> str:
     if tree is not None:
         leaves = counted(tree.decisions, "leaf", "leaves")
         words = f"a decision tree of {leaves} that plays alone (keeps {percent(tree.share)})"
-        words = words if full else f"a {tree.decisions}-leaf tree alone"
+        words = words if full else f"one {tree.decisions}-leaf tree alone"
         simpler = ", the simpler explanation" if full else " (simpler)"
         told.append(f"{words}{simpler * (tree.decisions < policy.kept)}")
     rest = fewer_steps_words(policy) if full else ""
@@ -401,8 +406,14 @@ def few_digits(condition: str) -> str:
 def advice_on(summary: Summary) -> list[str]:
     """Return what would make the answer better."""
     found = advice(summary.suite, summary.coverage, _policy_decides_elsewhere(summary))
-    rates = summary.pass_rates
-    return [*found, *on_condition(summary.condition, rates.original, rates.suite)]
+    whole = whole_pass_rate(summary)
+    return [*found, *on_condition(summary.condition, whole, summary.pass_rates.suite)]
+
+
+def whole_pass_rate(summary: Summary) -> float:
+    """Return how many episodes of the whole policy pass: of the fresh ones, where there are any."""
+    policy = summary.policy
+    return summary.pass_rates.original if policy is None else policy.pass_rate_whole
 
 
 def on_condition(condition: str, whole: float, mutated: float) -> list[str]:

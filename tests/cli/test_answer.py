@@ -11,7 +11,7 @@ from answers import answer, configured, decision, failed, policy
 from rich.console import Console
 
 from rpd_core.cli.screen import SHOWN, loss_bar, print_answer, print_decisions
-from rpd_core.results.records import Baseline, Baselines, PassRates, Summary
+from rpd_core.results.records import Baseline, Baselines, PassRates, Summary, Ties
 from rpd_core.results.sentences import (
     advice_on,
     baseline_words,
@@ -154,7 +154,7 @@ def test_on_a_screen_what_else_is_enough_takes_two_lines_at_most() -> None:
     told = baseline_words(answer(policy(baselines=found)), full=False)
     assert told == (
         "Also enough: 1090 random states, 93% of the steps; 778 where the default differs most "
-        "often, 71%; 545 where the policy prefers its action most, 18% (unconfirmed); a 2-leaf "
+        "often, 71%; 545 where the policy prefers its action most, 18% (unconfirmed); one 2-leaf "
         "tree alone (simpler)."
     )
     assert len(told) <= 200
@@ -242,7 +242,8 @@ def test_episodes_that_are_all_the_same_are_told_in_the_singular() -> None:
 def test_a_condition_in_the_noise_brings_advice(
     whole: float, mutated: float, told: list[str]
 ) -> None:
-    found = advice_on(answer(policy(), pass_rates=PassRates(whole, 0.0, mutated)))
+    rates = PassRates(0.5, 0.0, mutated)  # of other episodes than those that the headline is about
+    found = advice_on(answer(policy(pass_rate_whole=whole), pass_rates=rates))
     assert len(found) == len(told)
     for advice, part in zip(found, told, strict=True):
         assert advice.startswith(
@@ -313,7 +314,7 @@ def test_the_answer_comes_first_and_fits_a_screen(width: int) -> None:
     assert " ".join(lines).startswith(headline(answer(policy()))[:60])
     rows = [line for line in lines if " -> " in line]
     assert len(rows) == SHOWN
-    assert rows[0].split()[:7] == ["1", "place", "1", "go", "stay", "90%", "180"]
+    assert rows[0].split()[:7] == ["1", "place", "1", "go", "stay", "(90%)", "180"]
     assert "180 -> 110 ██████████" in rows[0]
     assert "2 more, none of them shown to be needed" in lines
     assert lines[-1] == "More: rpd show runs/one --full, rpd rank runs/one"
@@ -321,7 +322,7 @@ def test_the_answer_comes_first_and_fits_a_screen(width: int) -> None:
 
 def test_the_full_answer_has_every_decision_and_the_way_to_them() -> None:
     found = replace(policy(), failed=(failed(2),), tries=2)
-    told = "\n".join(printed(answer(found, MANY), full=True))
+    told = "\n".join(printed(answer(found, MANY, ties={"ochiai": Ties(1, 2)}), full=True))
     assert told.count(" -> ") == len(MANY)
     assert "▎ not shown to be needed" in told
     rows = [line.split() for line in told.splitlines()]
@@ -332,8 +333,17 @@ def test_the_full_answer_has_every_decision_and_the_way_to_them() -> None:
         "missed)." in " ".join(told.split())
     )
     assert "Minimising began with ochiai and took 9000 of 10000 steps" in told
+    assert "ochiai: 1 group of states with equal scores (largest: 2)" in told
     assert "wong2" not in told
     assert "10 (25%), steps 41%  32 (80%), steps 23%" in told
+
+
+def test_what_minimising_began_with_is_told_once_each_and_in_words() -> None:
+    found = policy()
+    assert found.minimising is not None
+    twice = replace(found.minimising, starts=("default-gap", "default-gap", "as learned"))
+    told = " ".join(printed(answer(replace(found, minimising=twice)), full=True))
+    assert "Minimising began with default-gap and the states as learned and took" in told
 
 
 def test_where_nothing_is_proven_there_is_no_list() -> None:
