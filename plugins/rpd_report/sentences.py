@@ -258,7 +258,8 @@ def health(summary: Summary) -> Iterator[tuple[str, str]]:
         "mutant episodes that passed",
         (
             f"{percent(rates.suite)} (near half is best; unmutated "
-            f"{percent(whole_pass_rate(summary))}, default everywhere {percent(rates.default_everywhere)})"
+            f"{percent(whole_pass_rate(summary))}, default everywhere "
+            f"{percent(rates.default_everywhere)})"
         ),
     )
     yield (

@@ -209,16 +209,18 @@ def print_decisions(console: Console, noun: str, rows: Sequence[Decision], lines
 def print_details(console: Console, rows: Sequence[Decision]) -> None:
     """Print what else is known of decisions, by their ranks."""
     columns = {
-        "rank": [str(row.rank) for row in rows],
-        "loss": [few(row.loss) for row in rows],
-        "95% interval": [f"{few(row.loss_low)} to {few(row.loss_high)}" for row in rows],
-        "of all losses": [percent(row.share) for row in rows],
+        "": [str(row.rank) for row in rows],
+        "loss (95%)": [
+            f"{few(row.loss)} ({few(row.loss_low)} to {few(row.loss_high)})" for row in rows
+        ],
+        "return without (95%)": [sentences.without_words(row) for row in rows],
+        "share": [percent(row.share) for row in rows],
         "overrides": [percent(row.overrides) for row in rows],
         "reached": [reached_words(row.reached) for row in rows],
-        "by the whole policy": [reached_words(row.reached_whole) for row in rows],
+        "by the whole": [reached_words(row.reached_whole) for row in rows],
         "twins": [str(row.twins) for row in rows],
     }
-    print_columns(console, columns)
+    print_columns(console, columns, widths=widths_of(columns))
 
 
 def _drawn(row: Decision, largest: float, widths: tuple[int, int], plain: bool) -> str:

@@ -90,7 +90,8 @@ def print_question(console: Console, suite: Mapping[str, Any], more: str) -> Non
     say(
         console,
         f"{without_folders(suite['policy'])} on {suite['env']}: states by "
-        f"{' + '.join(asked['abstraction'])}; default action {asked['default_action']}; seed {asked['seed']}; {more}",
+        f"{' + '.join(asked['abstraction'])}; default action {asked['default_action']}; seed "
+        f"{asked['seed']}; {more}",
     )
 
 

@@ -161,15 +161,30 @@ def _not_proven(summary: Summary, fraction: float, policy: Policy | None) -> str
 
 
 def front_sentences(summary: Summary, point: FrontPoint) -> str:
-    """Return what a policy did that minimising went through; it is an estimate."""
+    """Return what a policy did that minimising went through, and what fresh episodes said of it."""
     of_all = f"{point.decisions} of {counted(summary.suite.states, noun_for(summary))}"
-    smallest = "" if summary.policy is None else f" with {counted(summary.policy.kept, 'decision')}"
     return (
         f"Deciding in {of_all} ({part_of(point.states)}), the policy kept {percent(point.share)} "
         f"of the return in {counted(point.episodes, 'episode')}. It decided {percent(point.steps)} "
-        f"of the steps and overrode the default action at {percent(point.overrides)}. This is an "
-        f"estimate: the policy that fresh episodes judged is the one{smallest}."
+        f"of the steps and overrode the default action at {percent(point.overrides)}. "
+        f"{_judged(summary.policy, point)}"
     )
+
+
+def _judged(policy: Policy | None, point: FrontPoint) -> str:
+    """Return what fresh episodes said of a policy of this size, if they were asked."""
+    if policy is None:
+        return "This is an estimate."
+    answer = (policy.kept, policy.outcome, policy.share, policy.episodes)
+    tried = [(one.kept, one.outcome, one.share, one.episodes) for one in policy.failed]
+    for kept, outcome, share, episodes in (answer, *tried):
+        if kept == point.decisions:
+            found = f"kept {percent(share)} in {counted(episodes, 'fresh episode')}"
+            if outcome == "met":
+                return f"It is the confirmed answer: it {found}."
+            return f"It is not confirmed ({outcome}): it {found}."
+    own = f"the policy that they confirmed has {counted(policy.kept, 'decision')}"
+    return f"This is an estimate without fresh episodes{f'; {own}' * policy.met}."
 
 
 def what_would_help(summary: Summary) -> str:
@@ -306,7 +321,8 @@ def sureness_words(summary: Summary, full: bool = True) -> str:
         needed = sum(one.needed for one in decisions)
         pairs = policy.minimising is None or policy.minimising.paired
         twins = sum(one.twins for one in decisions)
-        falsely = f" (at most {percent(1 - policy.confidence)} of these falsely)"
+        sure = summary.configuration["analysis"].get("confidence", policy.confidence)
+        falsely = f" (at most {percent(1 - sure)} of these falsely)"
         by = f", by {counted(twins, 'twin')} on episodes that chose nothing"
         told.append(
             f"{needed} of {counted(len(decisions), 'decision')} {'is' if needed == 1 else 'are'} "
@@ -472,3 +488,9 @@ def with_and_without(decision: Decision) -> tuple[str, str]:
     """Return the mean returns with a decision and without it, in as many digits as each other."""
     before, after = alike(decision.return_without + decision.loss, decision.return_without)
     return before, f"{after}{' or less' * decision.at_least}"
+
+
+def without_words(decision: Decision) -> str:
+    """Return the mean return without a decision, with its 95 % interval."""
+    low, high = few(decision.return_without_low), few(decision.return_without_high)
+    return f"{few(decision.return_without)} ({low} to {high})"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from answers import answer, configured, decision, failed, policy
+from answers import answer, configured, decision, failed, front_point, policy
 from rich.console import Console
 
 from rpd_core.cli.screen import SHOWN, loss_bar, print_answer, print_decisions
@@ -15,6 +15,7 @@ from rpd_core.results.records import Baseline, Baselines, PassRates, Summary, Ti
 from rpd_core.results.sentences import (
     advice_on,
     baseline_words,
+    front_sentences,
     headline,
     mutated_words,
     other_targets,
@@ -189,6 +190,25 @@ def test_where_to_look_never_wraps() -> None:
     ]  # fmt: skip
 
 
+def test_how_many_may_be_falsely_needed_is_what_was_asked_for() -> None:
+    asked = configured(answer(policy(), (decision(1),)), confidence=0.8)
+    assert "(at most 20% of these falsely)" in sureness_words(asked)
+
+
+def test_a_policy_of_the_front_is_told_with_what_fresh_episodes_said_of_it() -> None:
+    found = answer(policy(failed=(failed(5),), front=(front_point(9), front_point(5))))
+    assert front_sentences(found, front_point(3)).endswith(
+        " It is the confirmed answer: it kept 90% in 1600 fresh episodes."
+    )
+    assert front_sentences(found, front_point(5)).endswith(
+        " It is not confirmed (missed): it kept 80% in 400 fresh episodes."
+    )
+    assert front_sentences(found, front_point(9)).endswith(
+        " This is an estimate without fresh episodes; the policy that they confirmed has 3 "
+        "decisions."
+    )
+
+
 def test_the_two_minima_of_the_portfolio_are_two_policies() -> None:
     assert suite_words(answer(policy())) == (
         "By ranking alone, as in the paper (5000 mutant episodes at rate 0.4, 60% passed "
@@ -326,7 +346,22 @@ def test_the_full_answer_has_every_decision_and_the_way_to_them() -> None:
     assert told.count(" -> ") == len(MANY)
     assert "▎ not shown to be needed" in told
     rows = [line.split() for line in told.splitlines()]
-    assert ["1", "70", "65", "to", "75", "10%", "10%", "50%", "25%", "100"] in rows
+    assert [
+        "1",
+        "70",
+        "(65",
+        "to",
+        "75)",
+        "110",
+        "(100",
+        "to",
+        "120)",
+        "10%",
+        "10%",
+        "50%",
+        "25%",
+        "100",
+    ] in rows
     assert ["9", "22%", "40%", "30%", "182", "91%", "100"] in rows
     assert (
         "Tried without success: 2 decisions by ochiai (kept 80% of the return in 400 episodes: "

@@ -50,7 +50,8 @@ def row(rank: int) -> RankedDecision:
     return RankedDecision(
         rank=rank, key=rank, state=where, policy_action="main engine (87%), none (13%)",
         default_action="right engine (54%), none (46%)", risk_mutated=0.8, risk_kept=0.4,
-        effect=0.4, low=0.3, high=0.5, reached=1.0, reached_steps=0.1, episodes_mutated=57, episodes_kept=242,
+        effect=0.4, low=0.3, high=0.5, reached=1.0, reached_steps=0.1, episodes_mutated=57,
+        episodes_kept=242,
         verdict="matters", settled_at=None, score=0.1, differed=0.5, visits=900,
         in_policy=rank == 2,
     )  # fmt: skip

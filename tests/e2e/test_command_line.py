@@ -69,10 +69,15 @@ def test_a_policy_on_the_way_can_be_chosen(finished, cli):
     assert told.startswith(f"Deciding in {sizes[0]} of {summary.suite.states} states (")
     assert told.count("cart ") == sizes[0]
     refused = cli("show", finished.path, "--keep", str(sizes[0] - 1))
+    half = summary.policies["0.5"]
+    assert half is not None
+    assert half.met
+    assert half.kept < sizes[0]
+    other = f"{half.kept} keep 50% of the return (rpd show {finished.path} --full)"
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr == (
         f"rpd: no policy of the front has at most {sizes[0] - 1} decisions: the fewest is "
-        f"{sizes[0]}; a lower --target may need fewer\n"
+        f"{sizes[0]}; {other}\n"
     )
 
 
