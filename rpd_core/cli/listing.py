@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -76,7 +77,7 @@ def show_lists(
     found = _analysed(opened, condition)
     rankings = [found.rank_by(one.text, one.recipe) for one in chosen]
     if export is not None:
-        table = ranking_table(rankings[0], found.counted)
+        table = ranking_table(rankings[0], found.counted, _for_readers(opened, found))
         {".csv": table.to_csv, ".parquet": table.to_parquet}[export.suffix](export)
         told = f"rpd: wrote {counted(len(table), 'state')} to {export}"
         shared.errors().print(told, markup=False)
@@ -108,6 +109,14 @@ def show_lists(
         if one.rows and name in stability:
             facts = replace(one.facts, listed=one.facts.listed - one.unreached)
             say(console, stability_words(stability[name], facts))
+
+
+def _for_readers(opened: Run, found: Analysis) -> dict[str, dict[int, Any]]:
+    """Return what people want to know of each state, by its key."""
+    keys, stored = found.counted.states.key, opened.kept() if opened.name else None
+    words, inside = found.stored.words(keys), {*(stored.keys if stored else ())}
+    known = {key: words.get(key, f"{key:016x}") for key in keys.tolist()}
+    return {"in_policy": {key: key in inside for key in known}, "state": known}
 
 
 def _analysed(opened: Run, condition: str | None) -> Analysis:
