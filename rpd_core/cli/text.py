@@ -146,8 +146,9 @@ def print_estimate(console: Console, plain: dict[str, Any], cost: Cost) -> None:
     say(
         console,
         f"\nAbout {in_words(cost.seconds)} of play and {size_in_words(cost.megabytes * 1e6)} for "
-        f"{cost.suite_episodes} mutant and {cost.pruning_episodes} pruned episodes, judged from "
-        f"{cost.probe_episodes} episodes; pictures and the page come on top. Nothing was "
+        f"{cost.suite_episodes} mutant and {cost.pruning_episodes} pruned episodes "
+        f"({cost.minimising_episodes} of them minimise), judged "
+        f"from {cost.probe_episodes} episodes; pictures and the page come on top. Nothing was "
         "written.",
     )
 

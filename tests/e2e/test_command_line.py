@@ -36,7 +36,8 @@ def test_run_begins_with_the_answer(finished):
     assert f" {len(summary.decisions) - shown} more" in told
     assert "Also enough: " in told
     assert "Ranking alone, as in the paper: " in told
-    assert " (2500 mutant episodes). Confirmed on " in told
+    assert " (2500 mutant episodes). " in told
+    assert " Confirmed on " in told
     assert "shrunken" not in told
     path = str(finished.path)
     assert told.replace("full,", "full").endswith(f"rpd show {path} --full rpd rank {path}")
@@ -230,6 +231,9 @@ def test_a_ranking_can_be_exported(finished, cli, tmp_path):
     table = pandas.read_parquet(tmp_path / "ranking.parquet")
     assert list(table["rank"]) == list(range(1, len(table) + 1))
     assert table["score"].is_monotonic_decreasing
+    inside = set(table["key"][table["in_policy"]])
+    assert inside == {row.key for row in open_run(path).decisions}
+    assert all(state.startswith("cart ") for state in table["state"])
     csv = pandas.read_csv(tmp_path / "ranking.csv")
     assert list(csv["score"]) == pytest.approx(list(table["score"]))
     assert cli("rank", path, "--export", tmp_path / "ranking.xlsx").exit_code == 2
@@ -238,9 +242,22 @@ def test_a_ranking_can_be_exported(finished, cli, tmp_path):
 def test_a_dry_run_counts_the_episodes_in_which_rules_grow(cli):
     def pruned(*words):
         call = ("--env", "cartpole", "--episodes", "2000", "--dry-run", "--json", *words)
-        return json.loads(cli("run", *call).stdout)["estimate"]["pruning_episodes"]
+        estimate = json.loads(cli("run", *call).stdout)["estimate"]
+        return estimate["pruning_episodes"] - estimate["minimising_episodes"]
 
     assert pruned("--abstraction", "rules") == pruned() + 12 * 2000
+
+
+def test_a_dry_run_counts_the_steps_that_minimising_may_take(cli):
+    def told(steps):
+        call = ("--env", "cartpole", "--dry-run", "--minimise-steps", steps, "--target", "0.9")
+        return json.loads(cli("run", *call, "--json").stdout)["estimate"]
+
+    few, many = told("1000"), told("3e6")
+    assert few["minimising_episodes"] < 100 < 3e6 / 200 < many["minimising_episodes"]
+    more = many["minimising_episodes"] - few["minimising_episodes"]
+    assert many["pruning_episodes"] - few["pruning_episodes"] == more
+    assert many["seconds"] > few["seconds"]
 
 
 def test_a_dry_run_writes_nothing_and_tells_the_cost(cli, tmp_path):
@@ -248,7 +265,9 @@ def test_a_dry_run_writes_nothing_and_tells_the_cost(cli, tmp_path):
     assert result.exit_code == 0, result.output
     assert "mutation_rate" in result.stdout
     told = " ".join(result.stdout.split())
-    assert re.search(r"About .* of play and [\d.]+ MB for 5000 mutant and \d+ pruned", told)
+    assert re.search(
+        r"About .* and [\d.]+ MB for 5000 mutant and \d+ pruned episodes \(\d+ of them", told
+    )
     assert told.endswith("pictures and the page come on top. Nothing was written.")
     assert list(tmp_path.iterdir()) == []
     plain = json.loads(cli("run", "--env", "cartpole", "--dry-run", "--json").stdout)
