@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import shutil
 from collections.abc import Iterator
@@ -14,11 +15,13 @@ import report_worlds
 import stores
 import worlds
 from commands import refusal, rpd_command
+from rich.console import Console
 
 from rpd import open_run
 from rpd_core.errors import ConfigError
 from rpd_core.results.run import Run
 from rpd_core.results.words import alike
+from rpd_report.explanation_text import print_explanation
 
 QUICK = {"confirm_episodes": 40, "minimise_steps": 40_000}
 
@@ -152,6 +155,23 @@ def test_a_state_that_is_set_aside_is_explained_with_the_reason(run: Run):
     assert found.set_aside
     printed = rpd_command("explain", run.path, f"{found.key:016x}").stdout
     assert f"Not in the list by {found.measure} ({found.set_aside})" in printed
+
+
+def test_an_explanation_is_rounded_and_its_losses_are_whole(run: Run):
+    found = run.explain(1)
+    assert found.decision is not None
+    lost = dataclasses.replace(
+        found.decision, loss=0.0941, loss_low=0.077, loss_high=0.113, at_least=True
+    )
+    long = dataclasses.replace(found, decision=lost, condition="return>=117.14999999999996")
+    console = Console(file=io.StringIO(), width=100)
+    print_explanation(
+        console, dataclasses.replace(long, above=(dataclasses.replace(lost, state="x" * 200),))
+    )
+    assert isinstance(console.file, io.StringIO)
+    told = console.file.getvalue()
+    assert "passed means return>=117.15." in told
+    assert told.count("  at least 0.0941  0.077 to 0.113") == 2
 
 
 def test_the_command_says_what_is_lost_without_it_and_json_is_the_same(run: Run):
