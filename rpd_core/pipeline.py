@@ -122,12 +122,12 @@ def prepare_run(session: Session) -> None:
     grows = prepare.needs_growth(recipe)
     with session.stage("prepare"):
         run_items(session.engine, [item], use_fitted if grows else store)
+    session.progress("prepare", 1, 1)
     if grows:
         links = grow_links(session, Evaluations(session))
         grown = prepare.with_links(session.recipe, links)
         keep_prepared(session.directory, prepare.fitted_fields(grown))
     _restore_prepared(session)
-    session.progress("prepare", 1, 1)
 
 
 def _restore_prepared(session: Session) -> bool:

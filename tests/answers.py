@@ -33,7 +33,7 @@ _SUITE = {
 def decision(rank: int, loss: float = 50.0, **changes: Any) -> Decision:
     """Return a decision of a policy that returns 180."""
     made = Decision(
-        rank=rank, key=rank, state=f"place {rank}", policy_action="go", default_action="stay 90%",
+        rank=rank, key=rank, state=f"place {rank}", policy_action="go", default_action="stay (90%)",
         loss=loss, loss_low=loss - 5, loss_high=loss + 5, return_without=180.0 - loss,
         return_without_low=170.0 - loss, return_without_high=190.0 - loss, share=0.1, needed=True,
         overrides=0.1, steps=0.2, reached=0.5, reached_whole=0.25, twins=100,

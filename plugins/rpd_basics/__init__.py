@@ -22,7 +22,7 @@ def rpd_abstractions() -> list[Component]:
         Safe(
             "rules",
             "rpd_basics.rules:Rules",
-            "Rules for when the policy has to decide",
+            "A tree of rules for when the policy has to decide",
             requires=("sklearn",),
             install="scikit-learn",
         ),

@@ -12,13 +12,12 @@ import io
 import json
 import os
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_basics.rule_export import opened_facts
+from rpd_basics.rule_export import Certificate, certificate_of, opened_facts
 from rpd_basics.stored_facts import facts_as_json
 from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.config.configuration import Json, input_paths
@@ -28,7 +27,7 @@ from rpd_core.play.prepare import fitted_fields
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.pruning.twins import ranking_of
 from rpd_core.results.kept import KeptStates, all_keys
-from rpd_core.results.words import few, percent
+from rpd_core.results.words import percent
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
 from rpd_core.untrusted.files import read_all
@@ -41,52 +40,6 @@ FORMAT = 2
 INPUT = "inputs/"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time that every member of the zip bears: the oldest it can."""
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What is promised of an exported policy, and what the promise stands on."""
-
-    fraction: float
-    """Of the return of the original policy that it was confirmed to keep."""
-    return_bound: float
-    """Its mean return is at least this."""
-    share_bound: float | None
-    """And at least this share of the original's, measured from the reference."""
-    confidence: float
-    """Chance that the bounds hold, all pruned policies that were tried considered."""
-    episodes: int
-    """Fresh episodes behind them."""
-    calls_saved: float
-    """Share of steps at which the original policy need not be asked."""
-    overrides: float | None = None
-    """Share of steps at which it decides and differs from the default action."""
-    overrides_whole: float | None = None
-    """The same of the original policy."""
-    pass_rate: float | None = None
-    """Share of its episodes that pass the condition."""
-    pass_rate_whole: float | None = None
-    """The same of the original policy."""
-    worst_tenth: float | None = None
-    """Mean return of the worst tenth of its episodes."""
-    first: str = ""
-    """What the default action does at the first step of an episode, where that is fixed."""
-
-    def __str__(self) -> str:
-        text = (
-            f"mean return at least {few(self.return_bound)} with {percent(self.confidence)} "
-            f"confidence ({self.episodes} fresh episodes); the policy need not be asked at "
-            f"{percent(self.calls_saved)} of the steps"
-        )
-        if self.overrides is not None and self.overrides_whole is not None:
-            text += f" and overrides the default at {percent(self.overrides)} of them"
-            text += f" (the whole policy at {percent(self.overrides_whole)})"
-        if self.pass_rate is not None and self.pass_rate_whole is not None:
-            text += f"; {percent(self.pass_rate)} of the episodes pass the condition"
-            text += f" (of the whole policy's {percent(self.pass_rate_whole)})"
-        if self.worst_tenth is not None:
-            text += f"; the worst tenth returns {few(self.worst_tenth)}"
-        return text + (f"; the default begins with {self.first}" if self.first else "")
 
 
 def export_pruned(run: Run, path: Path, fraction: float | None = None) -> Certificate:
@@ -104,20 +57,7 @@ def export_pruned(run: Run, path: Path, fraction: float | None = None) -> Certif
     if run.setup is None:
         raise ConfigError("a run that was only opened for reading has no policy to export")
     facts, first = opened_facts(run.setup)
-    certificate = Certificate(
-        fraction,
-        chosen.return_bound,
-        chosen.share_bound,
-        chosen.confidence,
-        chosen.episodes,
-        chosen.calls_saved,
-        chosen.overrides,
-        chosen.overrides_whole,
-        chosen.pass_rate,
-        chosen.pass_rate_whole,
-        chosen.worst_tenth,
-        "" if first is None else first.name,
-    )
+    certificate = certificate_of(run, chosen, fraction, first)
     about = {
         **_components(run.setup),
         "facts": facts_as_json(facts),

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from rpd_basics.export import FORMAT, Certificate, export_pruned
-from rpd_basics.rule_export import RULE_FORMATS, export_rules
+from rpd_basics.export import FORMAT, export_pruned
+from rpd_basics.rule_export import RULE_FORMATS, Certificate, export_rules
 from rpd_basics.stored_facts import facts_from_json
 from rpd_core.chance import Draws, canonical, state_keys
 from rpd_core.config.configuration import Json

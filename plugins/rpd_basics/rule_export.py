@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
@@ -27,13 +28,16 @@ from rpd_core.plugin.protocols import Bound, Facts, Moment, States
 from rpd_core.plugin.protocols.optional import TellsBounds
 from rpd_core.plugin.wording import order_of_parts
 from rpd_core.results.kept import KeptRule
-from rpd_core.results.words import percent
+from rpd_core.results.sentences import baseline_words
+from rpd_core.results.words import few, percent
+from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
 from rpd_core.store.tables import read_table
 from rpd_core.untrusted.boundary import printable
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
+    from rpd_core.results.records import Policy
     from rpd_core.results.run import Run
 
 RULE_FORMATS = (".json", ".py")
@@ -42,6 +46,11 @@ _FORMAT = 1
 _DEFAULTS = ("repeat", "constant", "no-op")
 """Default actions that can be written down."""
 _INDENT = "    "
+_NO_CONDITIONS = (
+    "a function is written where states are conditions on the entries of an observation, as those "
+    "of --abstraction rules are"
+)
+_ZIP = "export to a .zip instead"
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,79 @@ class FirstDefault:
     """As a number, or a list of them."""
     name: str
     """What it is called; its numbers where it has no name."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is promised of an exported policy, and what the promise stands on."""
+
+    fraction: float
+    """Of the return of the original policy that it was confirmed to keep."""
+    return_bound: float
+    """Its mean return is at least this."""
+    share_bound: float | None
+    """And at least this share of the original's, measured from the reference."""
+    confidence: float
+    """Chance that the bounds hold, all pruned policies that were tried considered."""
+    episodes: int
+    """Fresh episodes behind them."""
+    calls_saved: float
+    """Share of steps at which the original policy need not be asked."""
+    overrides: float | None = None
+    """Share of steps at which it decides and differs from the default action."""
+    overrides_whole: float | None = None
+    """The same of the original policy."""
+    pass_rate: float | None = None
+    """Share of its episodes that pass the condition."""
+    pass_rate_whole: float | None = None
+    """The same of the original policy."""
+    worst_tenth: float | None = None
+    """Mean return of the worst tenth of its episodes."""
+    first: str = ""
+    """What the default action does at the first step of an episode, where that is fixed."""
+    steps: float | None = None
+    """Share of its steps at which it decides."""
+    also_enough: str = ""
+    """What else keeps as much, in a sentence."""
+
+    def __str__(self) -> str:
+        text = (
+            f"mean return at least {few(self.return_bound)} with {percent(self.confidence)} "
+            f"confidence ({self.episodes} fresh episodes); the policy need not be asked at "
+            f"{percent(self.calls_saved)} of the steps"
+        )
+        if self.overrides is not None and self.overrides_whole is not None:
+            text += f" and overrides the default at {percent(self.overrides)} of them"
+            text += f" (the whole policy at {percent(self.overrides_whole)})"
+        if self.pass_rate is not None and self.pass_rate_whole is not None:
+            text += f"; {percent(self.pass_rate)} of the episodes pass the condition"
+            text += f" (of the whole policy's {percent(self.pass_rate_whole)})"
+        if self.worst_tenth is not None:
+            text += f"; the worst tenth returns {few(self.worst_tenth)}"
+        text += f"; the default begins with {self.first}" if self.first else ""
+        return f"{text}. {self.also_enough}" if self.also_enough else text
+
+
+def certificate_of(
+    run: Run, chosen: Policy, fraction: float, first: FirstDefault | None
+) -> Certificate:
+    """Return what every export of a confirmed policy says of it."""
+    return Certificate(
+        fraction,
+        chosen.return_bound,
+        chosen.share_bound,
+        chosen.confidence,
+        chosen.episodes,
+        chosen.calls_saved,
+        chosen.overrides,
+        chosen.overrides_whole,
+        chosen.pass_rate,
+        chosen.pass_rate_whole,
+        chosen.worst_tenth,
+        "" if first is None else first.name,
+        chosen.steps,
+        baseline_words(replace(run.summary, policy=chosen)).rstrip("."),
+    )
 
 
 @dataclass(frozen=True)
@@ -85,8 +167,10 @@ class ExportedRules:
     """The default action, which decides elsewhere."""
     first: FirstDefault
     """What it does at the first step."""
-    note: str
-    """What the names of actions mean, where they are relative to the state."""
+    bound: float | None
+    """Lower bound of `share`."""
+    certificate: Certificate
+    """What is promised of the policy where it decides inside the rules."""
 
     def __str__(self) -> str:
         return (
@@ -152,12 +236,14 @@ def _rules_of(run: Run, fraction: float, facts: Facts, first: FirstDefault | Non
     if first is None:
         raise ConfigError(
             f"rules are exported where the default action is {', '.join(_DEFAULTS[:-1])} or "
-            f"{_DEFAULTS[-1]}, and here it is {default!r}: export to a .zip instead"
+            f"{_DEFAULTS[-1]}, and here it is {default!r}: {_ZIP}"
         )
     decisions = run.decisions if fraction == run.target else policy.decisions
     rank = {one.key: one.rank for one in decisions}
     rules = sorted(kept.rules, key=lambda rule: (rank.get(rule.key, len(rank) + 1), rule.key))
     names = run.directory.names()
+    if names.relations:
+        raise ConfigError(f"{_NO_CONDITIONS}; here actions are relative to the state: {_ZIP}")
     return ExportedRules(
         names.environment,
         fraction,
@@ -166,7 +252,8 @@ def _rules_of(run: Run, fraction: float, facts: Facts, first: FirstDefault | Non
         tuple(_exported(run, rules, facts, names)),
         default,
         first,
-        names.note,
+        policy.rules_alone_bound,
+        certificate_of(run, policy, fraction, first),
     )
 
 
@@ -220,9 +307,9 @@ def _json(found: ExportedRules) -> str:
         "default_action": found.default,
         "first_action": found.first.action,
         "first_action_name": found.first.name,
+        "share_bound": found.bound,
+        "certificate": to_plain(found.certificate),
     }
-    if found.note:
-        content["note"] = found.note
     return json.dumps(content, indent=2) + "\n"
 
 
@@ -254,11 +341,8 @@ _Asked = tuple[tuple[int, ...], float]
 
 def _python(found: ExportedRules, facts: Facts) -> str:
     """Return the rules as a function of plain Python, with the same answers."""
-    if found.note or any(rule.bounds is None for rule in found.rules):
-        raise ConfigError(
-            "a function is written where states are conditions on the entries of an observation, "
-            "as those of --abstraction rules are: export to .json instead"
-        )
+    if any(rule.bounds is None for rule in found.rules):
+        raise ConfigError(f"{_NO_CONDITIONS}: export to .json instead")
     bounds = [one for rule in found.rules for one in rule.bounds or ()]
     numbers = _variables({(one.entries, one.factor): one.name for one in bounds})
     sources = _sources(facts.observation_space)
@@ -273,10 +357,13 @@ def _python(found: ExportedRules, facts: Facts) -> str:
     lines.append(f"return {last}  # {_one_line(found.default)}")
     maths = "import math\n\n\n" if any("math." in line for line in lines) else "\n"
     head = f"{_one_line(found.environment) or 'A policy'} in {counted(len(found.rules), 'rule')}"
+    bound = "" if found.bound is None else f", at least {percent(found.bound)}"
+    told = f"With the policy deciding inside the rules: {_clean(str(found.certificate))}."
+    promised = "\n".join(textwrap.wrap(told, 100))
     body = "\n".join(_INDENT + line for line in lines)
     return (
         f'"""{head}, written by rpd: they keep {percent(found.share)} of the return '
-        "without the policy."
+        f"without the policy{bound}.\n\n{promised}\n"
         f'"""\n\n{maths}def act(observation, previous=None):\n{_INDENT}"""Return the action for '
         f'an observation; `previous` is the action before, None at first."""\n{body}\n'
     )
@@ -334,4 +421,8 @@ def _parts(space: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...],
 
 def _one_line(text: str) -> str:
     """Return a name as it may stand in a comment or between quotes."""
-    return printable(" ".join(text.split()), 100).replace("\\", "/").replace('"', "'")
+    return _clean(text, 100)
+
+
+def _clean(text: str, most: int = 2000) -> str:
+    return printable(" ".join(text.split()), most).replace("\\", "/").replace('"', "'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from rpd_compare.text import (
     needs_sentence,
     smallest_words,
 )
+from rpd_core.results.sentences import noun_of
 from rpd_core.results.words import few, percent, signed, without_folders
 from rpd_core.store.files import write_whole
 from rpd_pictures.figures.style import rendered
@@ -50,7 +52,7 @@ def page_of(found: Comparison, drawn: Drawn | None = None) -> str:
     environment.filters["signed"] = signed
     environment.filters["plain"] = without_folders
     environment.filters["loss"] = loss_cell
-    environment.filters["smallest"] = smallest_words
+    environment.filters["smallest"] = partial(smallest_words, noun=noun_of(found.abstraction))
     environment.filters["name"] = lambda path: Path(path).name
     text = files(__package__).joinpath(_TEMPLATE).read_text("utf-8")
     return environment.from_string(text).render(

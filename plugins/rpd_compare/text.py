@@ -12,6 +12,7 @@ from rich.table import Table
 from rpd_compare.records import Need
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
+from rpd_core.results.sentences import noun_of
 from rpd_core.results.words import few, percent, reached_words, shortened_states, signed
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ TITLES = {
 }
 _ACTION = 13
 """Characters of an action."""
-_RULE = 4
-"""Lines of a state that a smallest policy needs: no condition of a rule is left out."""
+_LINES = {"state": 4, "rule": 20}
+"""Lines of a state: no condition of a rule is left out."""
 _LEAST_STATE = 20
 """Characters of a state, however narrow the screen is."""
 
@@ -48,7 +49,7 @@ def print_comparison(console: Console, found: Comparison) -> None:
     """Print what two runs have in common and where they differ, the sum of it last."""
     for name, side in (("A", found.a), ("B", found.b)):
         say(console, f"{name}: {_side(side)}", style="bold")
-        say(console, f"   {smallest_words(side)}")
+        say(console, f"   {smallest_words(side, noun_of(found.abstraction))}")
     say(console, _basis(found))
     for note in found.notes:
         say(console, f"Note: {note}")
@@ -72,16 +73,16 @@ def _side(side: Side) -> str:
     return f"{side.policy}, return {few(side.return_mean)}, seed {side.seed} ({side.path})"
 
 
-def smallest_words(side: Side) -> str:
+def smallest_words(side: Side, noun: str) -> str:
     """Return the smallest policy of a run in a sentence."""
     one = side.smallest
     if one is None:
         return "no smallest policy is confirmed"
     bound = "" if one.share_bound is None else f", at least {percent(one.share_bound)}"
     return (
-        f"{one.kept} of {side.states} states keep {percent(one.share)} of the return{bound}; "
-        f"{percent(one.steps)} of the steps, overrides {percent(one.overrides)}; {one.needed} "
-        "decisions needed"
+        f"{one.kept} of {counted(side.states, noun)} keep {percent(one.share)} of the "
+        f"return{bound}; {percent(one.steps)} of the steps, overrides {percent(one.overrides)}; "
+        f"{counted(one.needed, 'decision')} needed"
     )
 
 
@@ -103,7 +104,7 @@ def _print_needs(console: Console, found: Comparison, need: Need) -> None:
     title = f"{TITLES[need]}: {counted(len(rows), 'decision')}{more}"
     columns = ("state", "loss in A", "loss in B", "policy A", "policy B", "default")
     cells = [[row.state, *map(loss_cell, (row.a, row.b)), *_doing(row)] for row in shown]
-    _print_table(console, title, columns, cells, lines=_RULE)
+    _print_table(console, title, columns, cells, lines=_lines(found))
 
 
 def both_words(found: Comparison) -> str:
@@ -126,8 +127,8 @@ def _basis(found: Comparison) -> str:
     return (
         f"{found.env}, states by {' + '.join(found.abstraction)}, default action "
         f"{found.default_action}. Compared is what each policy chose most often, in the "
-        f"{found.common} states that both suites met (only A: {found.only_a}, only B: "
-        f"{found.only_b})."
+        f"{counted(found.common, noun_of(found.abstraction))} that both suites met (only A: "
+        f"{found.only_a}, only B: {found.only_b})."
     )
 
 
@@ -179,6 +180,10 @@ def _print_changes(console: Console, found: Comparison) -> None:
     )
 
 
+def _lines(found: Comparison) -> int:
+    return _LINES[noun_of(found.abstraction)]
+
+
 def _effect(side: EffectOf) -> str:
     """Return an effect; a dash where an arm is empty, so that it could be anything."""
     return "-" if side.high - side.low >= 2 else signed(side.effect)
@@ -196,7 +201,8 @@ def _short(words: str) -> str:
 
 def _print_disagreeing(console: Console, found: Comparison) -> None:
     rows = found.disagreeing[:_DISAGREEING]
-    title = f"The policies disagree in {found.disagreements} of {found.common} states"
+    common = counted(found.common, noun_of(found.abstraction))
+    title = f"The policies disagree in {found.disagreements} of {common}"
     if not rows:
         more = "; none of them is in a list of decisions" if found.disagreements else ""
         say(console, f"{title}{more}.", style="bold")
@@ -209,7 +215,7 @@ def _print_disagreeing(console: Console, found: Comparison) -> None:
         reached = [reached_words(side.reached) for side in sides]
         cells.append([row.state, *ranks, *_actions(row), *map(_effect, sides), *reached])
     title = f"{title}; those that matter most, by the better rank"
-    _print_table(console, title, columns, cells)
+    _print_table(console, title, columns, cells, lines=_lines(found))
 
 
 def needs_sentence(found: Comparison) -> str:

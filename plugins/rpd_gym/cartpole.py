@@ -152,7 +152,7 @@ class CartPoleGrid:
     under it, to the side that it falls to, or away.
     """
 
-    relations_note: ClassVar[str] = (
+    words_note: ClassVar[str] = (
         "Under: the cart is pushed to the side that the pole falls to; away: to the other."
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,11 @@ _FEW = 4
 @dataclass(frozen=True)
 class MiniGridView:
     """What the agent sees and its direction, unchanged: image and direction as one row of bytes."""
+
+    words_note: ClassVar[str] = (
+        "In brackets the view, farthest row first: # wall, . free, ? out of sight, > v < ^ the "
+        "agent, ~ lava; G, D, k, o and b: goal, door, key, ball, box."
+    )
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         image, direction = seen_by(values)

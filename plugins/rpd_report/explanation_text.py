@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.cli.text import say
+from rpd_core.cli.text import say, widths_of
+from rpd_core.results.sentences import few_digits
 from rpd_core.results.words import few, percent, shortened_states, signed
 from rpd_report.sentences import loss_sentence, loss_words, reach_sentence
 
@@ -23,9 +24,9 @@ _VERDICTS = {
     "undecided": "Undecided: the effect cannot be told from chance yet.",
 }
 
-_OTHERS = 50
-"""Characters of a row of neighbours besides the state."""
-_RULE = 4
+_BETWEEN = 2
+"""Characters between two columns."""
+_RULE = 20
 """Lines of a state: no condition of a rule is left out."""
 
 
@@ -74,19 +75,20 @@ def _other_targets(found: Explanation) -> Iterator[str]:
 def _rank(found: Explanation) -> str:
     effect = found.effect
     if not effect.rank:
-        return f"Not in the list by {found.measure} ({found.set_aside}); passed: {found.condition}."
+        why = f"{found.measure} ({found.set_aside})"
+        return f"Not in the list by {why}; passed: {few_digits(found.condition)}."
     ranks = ""
     if effect.rank_low is not None:
         ranks = f" ({effect.rank_low} to {effect.rank_high} in 90% of resampled suites)"
     return (
         f"Number {effect.rank}{ranks} of {found.listed} by {found.measure}; passed means "
-        f"{found.condition}."
+        f"{few_digits(found.condition)}."
     )
 
 
 def _table(title: str, left: Sequence[str], right: Sequence[str]) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False,
-                  padding=(0, 2, 0, 0))  # fmt: skip
+                  padding=(0, _BETWEEN, 0, 0))  # fmt: skip
     for heading in left:
         table.add_column(heading, no_wrap=True, overflow="ellipsis")
     for heading in right:
@@ -134,7 +136,7 @@ def _done(found: Explanation) -> str:
 def _shares(shares: Mapping[str, float]) -> str:
     if len(shares) == 1:
         return next(iter(shares))
-    return ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
+    return ", ".join(f"{name} ({percent(share)})" for name, share in shares.items())
 
 
 def _inside(found: Explanation) -> str:
@@ -192,13 +194,18 @@ def _print_neighbours(console: Console, found: Explanation) -> None:
     if found.decision is None:
         return
     around = (*found.above, found.decision, *found.below)
-    table = _table("", ("", "state"), ("loss", "95%", "return without it"))
-    room = max(console.width - _OTHERS, 20)
-    states = shortened_states([one.state for one in around], room, _RULE)
-    for one, state in zip(around, states, strict=True):
-        ends = f"{few(one.loss_low)} to {few(one.loss_high)}"
-        numbers = loss_words(one), ends, few(one.return_without)
-        style = "bold" if one is found.decision else None
-        table.add_row(str(one.rank), escape(state), *numbers, style=style)
+    columns = {
+        "": [str(one.rank) for one in around],
+        "state": [one.state for one in around],
+        "loss": [loss_words(one) for one in around],
+        "95%": [f"{few(one.loss_low)} to {few(one.loss_high)}" for one in around],
+        "return without it": [few(one.return_without) for one in around],
+    }
+    widths = widths_of(columns)
+    others = sum(widths.values()) - widths["state"] + _BETWEEN * (len(widths) - 1)
+    columns["state"] = shortened_states(columns["state"], max(console.width - others, 20), _RULE)
+    table = _table("", tuple(columns)[:2], tuple(columns)[2:])
+    for one, row in zip(around, zip(*columns.values(), strict=True), strict=True):
+        table.add_row(*map(escape, row), style="bold" if one is found.decision else None)
     console.print()
     console.print(table)

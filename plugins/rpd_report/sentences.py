@@ -19,6 +19,7 @@ from rpd_core.results.sentences import (
     mutated_words,
     noun_for,
     what_would_help,
+    whole_pass_rate,
     with_and_without,
 )
 from rpd_core.results.words import few, part_of, percent, reached_words, without_folders
@@ -256,8 +257,9 @@ def health(summary: Summary) -> Iterator[tuple[str, str]]:
     yield (
         "mutant episodes that passed",
         (
-            f"{percent(rates.suite)} (near half is best; unmutated {percent(rates.original)}, "
-            f"default everywhere {percent(rates.default_everywhere)})"
+            f"{percent(rates.suite)} (near half is best; unmutated "
+            f"{percent(whole_pass_rate(summary))}, default everywhere "
+            f"{percent(rates.default_everywhere)})"
         ),
     )
     yield (

@@ -14,6 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 from rpd_core.results.records import Decision, RankedDecision, columns_of_table
+from rpd_core.results.sentences import without_words
 from rpd_core.results.words import few, signed
 from rpd_report.drawings import Scale, interval_drawing
 from rpd_report.markup import codes, packed, rounded
@@ -105,7 +106,7 @@ def decision_table(rows: Sequence[Decision]) -> ShownTable:
         name="decisions",
         caption="Decisions of the smallest policy, by loss",
         keys=tuple(row.key for row in rows),
-        columns=_columns(Decision, rows, {"loss": loss_words}),
+        columns=_columns(Decision, rows, {"loss": loss_words, "return_without": without_words}),
         drawn="loss",
         ends=tuple((row.loss_low, row.loss, row.loss_high) for row in rows),
         said=tuple(f"{few(row.loss_low)} to {few(row.loss_high)}" for row in rows),

@@ -90,7 +90,7 @@ def _estimate(work: PlannedWork) -> PlannedGrid:
             megabytes += cost.megabytes if cost else 0.0
             seconds = cost.seconds if cost else 0.0
             done = stored_result(place) is not None
-            counts = left.suite, left.pruned
+            counts = left.suite, cost.pruning_episodes if cost else 0
             runs.append(_PlannedRun(number, seed, cell.texts, place.run, done, *counts, seconds))
     seconds = sum(one.seconds or 0.0 for one in runs)
     folder = str(work.folder)
@@ -112,7 +112,7 @@ def _left(work: PlannedWork, setup: Setup, place: Place, suites: dict[str, int])
     left = work_left(settings, place.directory)
     if work.plan.finish == "sweep":
         rankings = len(work.plan.rankings or settings.measures)
-        left = dataclasses.replace(left, pruned=sweep_work(settings, rankings).pruned)
+        left = dataclasses.replace(left, pruned=sweep_work(settings, rankings).pruned, minimising=0)
     if stored_result(place) is not None:
         suites.setdefault(place.run, settings.episodes)
         return Remaining(0, 0)

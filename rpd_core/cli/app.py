@@ -211,7 +211,7 @@ def sentence(error: Any) -> str:
         except RpdError as reason:
             return str(reason)
     if extra is None or context is None:
-        return f"{message} Try --help."
+        return f"{message}{'' if message.endswith(('.', '?', '!')) else '.'} Try --help."
     word = extra[1].split(" ")[0]
     flags = {flag for option in context.command.params for flag in option.opts}
     name = context.command_path

@@ -62,6 +62,8 @@ class Cost:
     megabytes: float
     memory_megabytes: float = 0.0
     """Of the tables that are read at once."""
+    minimising_episodes: int = 0
+    """Those of the pruned ones that minimise, and tell the losses."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,14 @@ class Remaining:
 
     suite: int
     pruned: int
+    minimising: int = 0
+    """Those of the pruned ones that minimise, as long as its steps are not given."""
 
 
 def _whole_work(settings: Settings) -> Remaining:
-    pruned = sum(count for name, count in stages_of(settings) if name not in _OF_THE_SUITE)
-    return Remaining(settings.episodes, pruned)
+    stages = [one for one in stages_of(settings) if one[0] not in _OF_THE_SUITE]
+    minimising = sum(count for name, count in stages if name in ("minimising", "losses"))
+    return Remaining(settings.episodes, sum(count for _, count in stages), minimising)
 
 
 def stages_of(settings: Settings) -> list[tuple[str, int]]:
@@ -188,16 +193,22 @@ def scaled(setup: Setup, probed: Probed, work: Remaining, workers: int) -> Cost:
     stored = tables.suite_tables(suite, [""] * len(suite.states))
     sizes = {name: len(tables.packed_table(table)) for name, table in stored.items()}
     chunks = max(-(-work.suite // settings.chunk), 1)
-    in_a_row = work.suite / min(workers, chunks) + work.pruned / workers
+    minimising, asked = work.minimising, settings.minimise_steps
+    if minimising and asked is not None:
+        allowed = shares_of_budget(settings.target) * asked
+        minimising = round(allowed / max(float(suite.episodes.length.mean()), 1.0))
+    pruned = work.pruned - work.minimising + minimising
+    in_a_row = work.suite / min(workers, chunks) + pruned / workers
     whole = any(getattr(one, "needs", ()) for one in setup.measures.values())
     held = sum(table.nbytes for name, table in stored.items() if whole or name == "episodes")
     return Cost(
         count,
         work.suite,
-        work.pruned,
+        pruned,
         probed.seconds / count * in_a_row,
-        (sum(sizes.values()) * work.suite + sizes["episodes"] * work.pruned) / count / 2**20,
+        (sum(sizes.values()) * work.suite + sizes["episodes"] * pruned) / count / 2**20,
         held / count * settings.episodes / 2**20,
+        minimising,
     )
 
 
@@ -232,7 +243,7 @@ def consider(session: Session, work: Remaining, workers: int, display: Display) 
         raise
     except RpdError:
         return
-    display.pace.expected = cost.seconds / (work.suite + work.pruned)
+    display.pace.expected = cost.seconds / (cost.suite_episodes + cost.pruning_episodes)
     path = session.directory.path.absolute()
     there = next((one for one in (path, *path.parents) if one.exists()), None)
     free = float("inf") if there is None else shutil.disk_usage(there).free / 2**20

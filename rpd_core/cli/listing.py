@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -17,7 +17,7 @@ from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.suite import Reach, StoredEpisodes, stored_reach
 from rpd_core.analysis.verdicts import Rules, decide
 from rpd_core.cli import shared
-from rpd_core.cli.text import can_draw, print_question, say, short_action
+from rpd_core.cli.text import can_draw, print_question, say, short_action, widths_of
 from rpd_core.config.resolve import Selection, choose
 from rpd_core.config.settings import check_value
 from rpd_core.config.trust import refuse_code
@@ -30,8 +30,10 @@ from rpd_core.results.sentences import (
     few_digits,
     list_notes,
     mutated_words,
+    noun_of,
     on_condition,
     stability_words,
+    whole_pass_rate,
 )
 from rpd_core.results.tables import ranking_table
 from rpd_core.results.words import cut, percent, reached_words, shortened_states, signed
@@ -75,7 +77,7 @@ def show_lists(
     found = _analysed(opened, condition)
     rankings = [found.rank_by(one.text, one.recipe) for one in chosen]
     if export is not None:
-        table = ranking_table(rankings[0], found.counted)
+        table = ranking_table(rankings[0], found.counted, _for_readers(opened, found))
         {".csv": table.to_csv, ".parquet": table.to_parquet}[export.suffix](export)
         told = f"rpd: wrote {counted(len(table), 'state')} to {export}"
         shared.errors().print(told, markup=False)
@@ -99,13 +101,22 @@ def show_lists(
     console, question = shared.answers(), opened.directory.configuration().suite_json()
     say(console, mutated_words(question["settings"]["mutation_rate"]), style="bold")
     print_question(console, question, f"passed means {few_digits(found.condition_text)}")
-    for advice in _advice_on_condition(opened, found):
+    for advice in _advice_on_condition(opened, found, condition is None):
         say(console, f"Advice: {advice}")
     for name, one in lists.items():
-        _show_list(console, name, one, found.condition_text)
+        noun = noun_of(question["settings"]["abstraction"])
+        _show_list(console, name, one, found.condition_text, noun)
         if one.rows and name in stability:
             facts = replace(one.facts, listed=one.facts.listed - one.unreached)
             say(console, stability_words(stability[name], facts))
+
+
+def _for_readers(opened: Run, found: Analysis) -> dict[str, dict[int, Any]]:
+    """Return what people want to know of each state, by its key."""
+    keys, stored = found.counted.states.key, opened.kept() if opened.name else None
+    words, inside = found.stored.words(keys), {*(stored.keys if stored else ())}
+    known = {key: words.get(key, f"{key:016x}") for key in keys.tolist()}
+    return {"in_policy": {key: key in inside for key in known}, "state": known}
 
 
 def _analysed(opened: Run, condition: str | None) -> Analysis:
@@ -156,8 +167,14 @@ def _made_list(
     return _List(facts, rows, len(judged.listed(asked.everything)) - len(whole))
 
 
-def _advice_on_condition(opened: Run, found: Analysis) -> list[str]:
-    """Return advice where the unmutated policy fails the condition about as often as mutants."""
+def _advice_on_condition(opened: Run, found: Analysis, own: bool) -> list[str]:
+    """Return advice where the unmutated policy fails the condition about as often as mutants.
+
+    For the analysis's own condition, in the figures that the answer has.
+    """
+    mutated = float(found.weights.mean())
+    if own:
+        return on_condition(found.condition_text, whole_pass_rate(opened.summary), mutated)
     parts = opened.directory.unmutated()
     if not parts.covered():
         return []
@@ -165,14 +182,14 @@ def _advice_on_condition(opened: Run, found: Analysis) -> list[str]:
         whole = float(weigh(found.condition, StoredEpisodes(parts).episodes()).mean())
     except EvidenceError:  # it asks for what only mutants left behind
         return []
-    return on_condition(found.condition_text, whole, float(found.weights.mean()))
+    return on_condition(found.condition_text, whole, mutated)
 
 
-def _show_list(console: Console, name: str, listed: _List, condition: str) -> None:
+def _show_list(console: Console, name: str, listed: _List, condition: str, noun: str) -> None:
     console.print()
     notes = list_notes(listed.facts)
     if listed.rows:
-        print_list(console, f"Decisions by {name}", listed.rows)
+        print_list(console, f"Decisions by {name}", listed.rows, noun)
         found = {row.verdict for row in listed.rows}
         marks = (words for verdict, words in _LEGEND.items() if verdict in found)
         notes = [f"{', '.join(marks)}.", *notes]
@@ -212,20 +229,23 @@ _SPARE = {
     "default": "what the default action does",
 }
 """Columns that a narrow screen can do without."""
-_STATE_LINES = 2
-"""Lines that a state takes at most."""
+_STATE_LINES = {"state": 2, "rule": 20}
+"""Lines that a state takes at most: no condition of a rule is left out."""
 
 
-def print_list(console: Console, title: str, rows: Sequence[RankedDecision]) -> None:
-    """Print the list of a mutated policy with its effects drawn; long states get two lines."""
+def print_list(
+    console: Console, title: str, rows: Sequence[RankedDecision], noun: str = "state"
+) -> None:
+    """Print the list of a mutated policy with its effects drawn; long states get more lines."""
+    lines, whole = _STATE_LINES[noun], noun == "rule"
     plain = not can_draw(console)
     scale = scale_for([row.low for row in rows], [row.high for row in rows], _WIDTH)
     ends = f"{scale.low:z.1f}", f"{scale.high:z.1f}"  # z: no -0.0
     columns = {
         "": [str(row.rank) for row in rows],
         "state": [cut(row.state, _LONGEST) for row in rows],
-        "policy": [short_action(row.policy_action) for row in rows],
-        "default": [short_action(row.default_action) for row in rows],
+        "policy": [short_action(row.policy_action, whole) for row in rows],
+        "default": [short_action(row.default_action, whole) for row in rows],
         "fails\nmutated": [percent(row.risk_mutated) for row in rows],
         "fails\nkept": [percent(row.risk_kept) for row in rows],
         "effect": [f"{signed(row.effect)}{_MARKS.get(row.verdict, ' ')}" for row in rows],
@@ -240,9 +260,9 @@ def print_list(console: Console, title: str, rows: Sequence[RankedDecision]) -> 
         columns[one.heading] = [one.words(getattr(row, one.name)) for row in rows]
     say(console, title, style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    widths = {name: max(map(cell_len, (*name.split("\n"), *c))) for name, c in columns.items()}
+    widths = widths_of(columns)
     left_out = _fit(widths, console.width)
-    columns["state"] = shortened_states(columns["state"], widths["state"], _STATE_LINES)
+    columns["state"] = shortened_states(columns["state"], widths["state"], lines)
     headings = {"interval": f"{ends[0]}{ends[1]:>{_WIDTH - len(ends[0])}}"}
     for name, width in widths.items():
         left = name in ("state", "policy", "default", "interval")

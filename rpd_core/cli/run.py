@@ -131,7 +131,12 @@ def suite_command(
         def ask(session: Session) -> None:
             if not yes:
                 left = work_left(session.setup.config.settings, session.directory, chosen)
-                consider(session, dataclasses.replace(left, pruned=0), call.workers, progress)
+                consider(
+                    session,
+                    dataclasses.replace(left, pruned=0, minimising=0),
+                    call.workers,
+                    progress,
+                )
 
         with shared.resumable(path):
             played = play_suite_of(call, setup, chosen, ask)

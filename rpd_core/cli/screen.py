@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.console import Console
 
-from rpd_core.cli.text import can_draw, print_columns, print_question, say, short_action
+from rpd_core.cli.text import (
+    can_draw,
+    print_columns,
+    print_question,
+    say,
+    short_action,
+    widths_of,
+)
 from rpd_core.config.settings import PORTFOLIO
 from rpd_core.errors import counted, shell_word
 from rpd_core.results import sentences
@@ -30,8 +37,8 @@ _RULE_LINES = 20
 """Lines that a rule may take: none of its conditions is left out."""
 _STATE_LINES = 3
 """Lines that a state takes at most in the full answer."""
-_LINES = 30
-"""Lines of a screen."""
+_LINES = 29
+"""Lines of a screen, one of which the next prompt takes."""
 
 
 def print_answer(
@@ -106,11 +113,12 @@ def _print_decisions(console: Console, summary: Summary, count: int, full: bool)
 
 def _print_standing(console: Console, summary: Summary, full: bool) -> None:
     """Print what the answer stands on, a sentence or two each."""
-    ranked = sentences.suite_words(summary)
+    ranked = sentences.suite_words(summary, full)
     if sentences.is_proven(summary):
         others = "" if full else sentences.other_targets(summary)
         ranked = f"{ranked} {others}".strip()
-        told = [sentences.baseline_words(summary), ranked, sentences.sureness_words(summary)]
+        told = [sentences.baseline_words(summary, full), ranked]
+        told += [sentences.sureness_words(summary, full)]
         told += [sentences.recurrence_words(summary.policy)] if full else []
     else:
         vain, ways = sentences.tried_in_vain(summary.policy), sentences.what_would_help(summary)
@@ -140,8 +148,10 @@ def _print_where(
     pages = [one for one in (*made, page) if one.suffix == ".html" and one.is_file()]
     looks = [str(pages[0])] if pages else []
     looks += [] if full else [f"rpd show {typed}{chosen} --full"]
-    looks.append(f"rpd rank {typed}{chosen} (the paper's list)")
-    say(console, f"More: {', '.join(looks)}", copied=True)
+    looks.append(f"rpd rank {typed}{chosen}")
+    line = f"More: {', '.join(looks)}"
+    fits = full or cell_len(line) <= console.width
+    say(console, line if fits else "\n".join(["More:", *looks]), copied=True)
     if beside:
         say(console, _others(beside, 10**6 if full else console.width), copied=True)
 
@@ -175,14 +185,15 @@ _NOT_SHOWN = ("not shown to be needed", "not shown")
 
 def print_decisions(console: Console, noun: str, rows: Sequence[Decision], lines: int = 1) -> None:
     """Print decisions with their return with and without it, and the loss drawn."""
+    whole = noun == "rule"
     columns = {
         "": [str(row.rank) for row in rows],
         noun: [row.state for row in rows],
-        "policy": [short_action(row.policy_action) for row in rows],
-        "default": [short_action(row.default_action) for row in rows],
+        "policy": [short_action(row.policy_action, whole) for row in rows],
+        "default": [short_action(row.default_action, whole) for row in rows],
         "return": [" -> ".join(sentences.with_and_without(row)) for row in rows],
     }
-    widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
+    widths = widths_of(columns)
     room = console.width - sum(widths.values()) + widths[noun] - len(columns)
     least = _LEAST_BAR if all(row.needed for row in rows) else _WITH_MARK
     bar = min(max(room - widths[noun], least), _LONGEST_BAR)
@@ -198,16 +209,18 @@ def print_decisions(console: Console, noun: str, rows: Sequence[Decision], lines
 def print_details(console: Console, rows: Sequence[Decision]) -> None:
     """Print what else is known of decisions, by their ranks."""
     columns = {
-        "rank": [str(row.rank) for row in rows],
-        "loss": [few(row.loss) for row in rows],
-        "95% interval": [f"{few(row.loss_low)} to {few(row.loss_high)}" for row in rows],
-        "of all losses": [percent(row.share) for row in rows],
+        "": [str(row.rank) for row in rows],
+        "loss (95%)": [
+            f"{few(row.loss)} ({few(row.loss_low)} to {few(row.loss_high)})" for row in rows
+        ],
+        "return without (95%)": [sentences.without_words(row) for row in rows],
+        "share": [percent(row.share) for row in rows],
         "overrides": [percent(row.overrides) for row in rows],
         "reached": [reached_words(row.reached) for row in rows],
-        "by the whole policy": [reached_words(row.reached_whole) for row in rows],
+        "by the whole": [reached_words(row.reached_whole) for row in rows],
         "twins": [str(row.twins) for row in rows],
     }
-    print_columns(console, columns)
+    print_columns(console, columns, widths=widths_of(columns))
 
 
 def _drawn(row: Decision, largest: float, widths: tuple[int, int], plain: bool) -> str:
@@ -262,7 +275,7 @@ def print_rest(console: Console, summary: Summary) -> None:
         if ties.groups:
             say(
                 console,
-                f"{name}: {ties.groups} groups of states have equal scores (largest: "
+                f"{name}: {counted(ties.groups, 'group')} of states with equal scores (largest: "
                 f"{ties.largest}); within a group the order is that of the state keys",
             )
     console.print()
@@ -296,13 +309,14 @@ def print_choice(console: Console, summary: Summary, chosen: FrontChoice) -> Non
 
 
 def _minimised(found: records.Minimising) -> str:
+    starts = ("the states as learned" if one == "as learned" else one for one in found.starts)
     pairs = "paired" if found.paired else "unpaired"
     related = "" if found.correlation is None else f", correlation {found.correlation:.2f}"
     broken = (
         f"; {counted(found.broken, 'twin')} differed though no action did" if found.broken else ""
     )
     return (
-        f"Minimising began with {'; '.join(found.starts)} and took {found.steps} of "
+        f"Minimising began with {' and '.join(dict.fromkeys(starts))} and took {found.steps} of "
         f"{found.budget} steps: {counted(found.episodes, 'episode')} in "
         f"{counted(found.blocks, 'block')}, twins {pairs}{related}{broken}."
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -14,7 +16,7 @@ from rpd_core.errors import counted, shell_word
 from rpd_core.execute.progress import in_words
 from rpd_core.results.runs import size_in_words
 from rpd_core.results.sentences import fineness
-from rpd_core.results.words import cut, few, ranges_in_words
+from rpd_core.results.words import cut, few, ranges_in_words, without_folders
 
 if TYPE_CHECKING:
     from rpd_core.cli.cost import Cost
@@ -29,15 +31,20 @@ def say(console: Console, text: str, style: str | None = None, copied: bool = Fa
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=copied)
 
 
-_ACTION = 16
-"""Characters of an action."""
+_ACTION = 17
+"""Characters of an action on a line."""
 
 
-def short_action(words: str) -> str:
-    """Return the first of several actions, with its share; all are in the full answer."""
+def short_action(words: str, whole: bool = False) -> str:
+    """Return the first of several actions, with its share; all are in the full answer.
+
+    One that is too long is cut to one line; a whole one is broken where there are spaces.
+    """
     first = words.partition(", ")[0] if not words.startswith("(") else words
     name, space, share = first.rpartition(" ")
-    if len(first) <= _ACTION or not share.endswith("%"):
+    if whole:
+        return "\n".join(cut(one, _ACTION) for one in textwrap.wrap(first, _ACTION))
+    if len(first) <= _ACTION or not share.endswith("%)"):
         return cut(first, _ACTION)
     return f"{cut(name, _ACTION - len(share) - 1)}{space}{share}"
 
@@ -49,6 +56,14 @@ def can_draw(console: Console) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def widths_of(columns: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Return how wide columns are, their headings included."""
+    return {
+        name: max(cell_len(line) for cell in (name, *cells) for line in cell.split("\n"))
+        for name, cells in columns.items()
+    }
 
 
 def print_columns(
@@ -74,8 +89,9 @@ def print_question(console: Console, suite: Mapping[str, Any], more: str) -> Non
     asked = suite["settings"]
     say(
         console,
-        f"{suite['policy']} on {suite['env']}: states by {' + '.join(asked['abstraction'])}; "
-        f"default action {asked['default_action']}; seed {asked['seed']}; {more}",
+        f"{without_folders(suite['policy'])} on {suite['env']}: states by "
+        f"{' + '.join(asked['abstraction'])}; default action {asked['default_action']}; seed "
+        f"{asked['seed']}; {more}",
     )
 
 
@@ -130,8 +146,9 @@ def print_estimate(console: Console, plain: dict[str, Any], cost: Cost) -> None:
     say(
         console,
         f"\nAbout {in_words(cost.seconds)} of play and {size_in_words(cost.megabytes * 1e6)} for "
-        f"{cost.suite_episodes} mutant and {cost.pruning_episodes} pruned episodes, judged from "
-        f"{cost.probe_episodes} episodes; pictures and the page come on top. Nothing was "
+        f"{cost.suite_episodes} mutant and {cost.pruning_episodes} pruned episodes "
+        f"({cost.minimising_episodes} of them minimise), judged "
+        f"from {cost.probe_episodes} episodes; pictures and the page come on top. Nothing was "
         "written.",
     )
 

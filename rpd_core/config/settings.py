@@ -168,6 +168,7 @@ def _rate_like(example: float) -> Check:
         value = _number(name, value)
         if not 0 < value < 1:
             percent = 2 <= value < 100 and value == int(value)
+            percent = percent and (value / 100 >= 0.5 or example < 0.5)  # not 0.02 of confidence
             hint = f"Did you mean {value / 100:g}?" if percent else f"For example {example:g}."
             raise ConfigError(f"{name} must lie in (0, 1), got {value:g}. {hint}")
 

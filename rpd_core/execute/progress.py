@@ -124,6 +124,7 @@ class NotebookBars:
 
 RUNS = "runs"  # the stage of a grid, which is made of whole runs
 _OPEN = ("growing", "minimising")  # stages of which nobody knows beforehand how long they are
+_TOLD_FROM = 0.05  # share of the work from which on it is told how long the rest takes
 _NOT_YET = 0.99  # share of the work that is shown at most while there is still some
 
 
@@ -234,17 +235,22 @@ class Pace:
         return present, sum(expected for _, expected in self.plan[self._place + 1 :])
 
     def left_of_all(self) -> float | None:
-        """Return the seconds until everything is done; None where nothing is known yet."""
+        """Return the seconds until everything is done; None where nothing is known yet.
+
+        A few episodes say little, and nobody knows how long growing lasts; what is overdue may
+        take a while still.
+        """
         played = [one for one in self.stages.values() if one.counts_episodes]
         count = sum(one.done - one.found for one in played)
         took = sum(one.changed - one.began for one in played)
-        each, stage = took / count if count else self.expected, self._present
-        unknown = stage is not None and stage.is_open and stage.name not in dict(self.plan)
-        if not self.plan or each is None or unknown:
+        each, stage = took / count if count else None, self._present
+        unknown = stage is not None and stage.name == _OPEN[0]
+        if each is None or unknown or (self.share() or 0.0) < _TOLD_FROM:
             return None
         present, later = self._to_come()
         own = None if stage is None or stage.is_open else self.left(stage)
-        return later * each + (present * each if own is None else own)
+        left = later * each + (present * each if own is None else own)
+        return left if left >= 1 else None
 
     def elapsed(self, stage: Stage) -> float:
         """Return the seconds since a stage began, or that it took."""

@@ -103,10 +103,6 @@ def _related_names(links: Sequence[Abstraction], space: object) -> tuple[str, ..
     return tuple(names)
 
 
-def relations_note(links: Sequence[Abstraction]) -> str:
-    return " ".join(str(getattr(links[0], "relations_note", "")).split()) if links else ""
-
-
 def relation_of(links: Sequence[Abstraction], space: Any) -> Relation | None:
     """Return how actions are counted in the states of a chain; None: as they are."""
     if not _related_names(links, space):
@@ -137,7 +133,8 @@ def names_of(facts: Facts, links: Sequence[Abstraction]) -> Names:
     observed = observed_entries(facts)
     entries = Chain(links).name_entries(observed)
     relations = _related_names(links, facts.action_space)
-    note = relations_note(links) if relations else ""
+    told = relations or not isinstance(links[0] if links else None, RelatesActions)
+    note = str(getattr(links[0], "words_note", "")) if links and told else ""
     angles = tuple(entry for entry in facts.entries if entry.angle_of and observed)
     named = facts.description, actions, tuple(facts.entry_names), entries
-    return Names(*named, relations, note, (*observed, *angles))
+    return Names(*named, relations, " ".join(note.split()), (*observed, *angles))

@@ -19,7 +19,7 @@ class Names:
     relations: tuple[str, ...] = ()
     """Actions relative to the state, where choices are counted so."""
     note: str = ""
-    """What these mean, in a sentence."""
+    """What these, or the words of states, mean, in a sentence."""
     observed: tuple[Entry, ...] = ()
     """The entries of an observation that is a vector, with their units, and angles behind them."""
 

@@ -124,7 +124,7 @@ class Registry:
             for one in self.registrations
             if one.kind == "plugin" and one.status != "note"
         ]
-        hints = self._meant(kind, text or name), nearest(name, known)
+        hints = self._meant(kind, text or name), self._described(kind, name) or nearest(name, known)
         first, second = hints if ":" not in text else hints[::-1]  # sb4:a.zip is a misspelt name
         there = f" Known: {', '.join(sorted(known))}."
         if len(known) > _MANY:
@@ -150,6 +150,13 @@ class Registry:
             names = ", ".join(one.name for one in takers)
             return f" None of {names} recognises this file; name one to let it try: NAME:{value}"
         return ""
+
+    def _described(self, kind: str, word: str) -> str:
+        """Return ' Did you mean ...?' with the one component whose summary has such a word."""
+        word = rf"\b{re.escape(word)}\b"
+        found = [one.component.name for one in self.of_kind(kind)
+                 if re.search(word, one.component.summary, re.IGNORECASE)]  # fmt: skip
+        return f" Did you mean {found[0]!r}?" if len(found) == 1 else ""
 
     def _split(self, kind: str, text: str) -> tuple[str, str | None]:
         expanded = specs.expand_comparison(text) if KINDS[kind].short_form else text

@@ -76,9 +76,14 @@ def ranked_rows(
 
 
 def decision_rows(
-    losses: Losses, states: States, words: Mapping[int, str], reach: Reach, names: Names
+    losses: Losses,
+    states: States,
+    words: Mapping[int, str],
+    reach: Reach,
+    names: Names,
+    falls: bool = True,
 ) -> tuple[Decision, ...]:
-    """Return the decisions of a smallest policy, by loss."""
+    """Return the decisions of a smallest policy, by loss; `falls`: more steps may lose more."""
     order = np.lexsort((losses.keys, -losses.loss))
     rows = {key: row for row, key in enumerate(states.key.tolist())}
     told, whole = _told_apart(words), reach.share_of_episodes(losses.keys)
@@ -96,7 +101,7 @@ def decision_rows(
                 loss=float(losses.loss[one]),
                 loss_low=float(losses.low[one]),
                 loss_high=float(losses.high[one]),
-                at_least=bool(losses.cut_short[one]),
+                at_least=bool(falls and losses.cut_short[one]),
                 return_without=float(losses.without[one]),
                 return_without_low=float(losses.without_low[one]),
                 return_without_high=float(losses.without_high[one]),

@@ -117,7 +117,7 @@ def choose_from_front(run: Run, most: int) -> FrontChoice:
         fewest = min(point.decisions for point in front)
         raise StoreError(
             f"no policy of the front has at most {counted(most, 'decision')}: the fewest is "
-            f"{fewest}; a lower --target may need fewer"
+            f"{fewest}; {_fewer(run, most)}"
         )
     place = max(found, key=lambda one: (front[one].decisions, front[one].share))
     known, inside = {one.key for one in run.decisions}, {*paths[place]}
@@ -127,3 +127,14 @@ def choose_from_front(run: Run, most: int) -> FrontChoice:
     states = [FrontState(one.key, one.state, one.loss, one.needed) for one in own]
     states += [FrontState(key, words.get(key, f"{key:016x}"), None, None) for key in others]
     return FrontChoice(front[place], tuple(states))
+
+
+def _fewer(run: Run, most: int) -> str:
+    """Return where there is a policy with fewer decisions than the front has."""
+    for target, one in run.summary.policies.items():
+        if one is not None and one.met and one.kept <= most:
+            return (
+                f"{one.kept} keep {float(target):.0%} of the return (rpd show "
+                f"{shell_word(run.path)} --full)"
+            )
+    return "a lower --target may need fewer"

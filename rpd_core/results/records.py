@@ -210,7 +210,8 @@ class Decision:
     loss_high: float
     """Upper end of the same."""
     at_least: bool = False
-    """Whether twins ran into a limit of steps with less return, so that the loss may be larger."""
+    """Whether twins ran into a limit of steps with less return, in a task where some returns are
+    negative, so that the loss may be larger."""
     return_without: float = column("return without it", few)
     """Mean return without it."""
     return_without_low: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rpd_core.errors import counted
@@ -64,8 +65,12 @@ def is_proven(summary: Summary) -> bool:
 
 def noun_for(summary: Summary) -> str:
     """Return what a reader calls a state: a rule where the abstraction makes rules."""
-    chosen = summary.configuration["suite"]["settings"]["abstraction"]
-    names = [str(one).partition(":")[0] for one in chosen]
+    return noun_of(summary.configuration["suite"]["settings"]["abstraction"])
+
+
+def noun_of(abstraction: Sequence[str]) -> str:
+    """Return the same for an abstraction."""
+    names = [str(one).partition(":")[0] for one in abstraction]
     return "rule" if any(one.endswith(_RULES) for one in names) else "state"
 
 
@@ -156,15 +161,30 @@ def _not_proven(summary: Summary, fraction: float, policy: Policy | None) -> str
 
 
 def front_sentences(summary: Summary, point: FrontPoint) -> str:
-    """Return what a policy did that minimising went through; it is an estimate."""
+    """Return what a policy did that minimising went through, and what fresh episodes said of it."""
     of_all = f"{point.decisions} of {counted(summary.suite.states, noun_for(summary))}"
-    smallest = "" if summary.policy is None else f" with {counted(summary.policy.kept, 'decision')}"
     return (
         f"Deciding in {of_all} ({part_of(point.states)}), the policy kept {percent(point.share)} "
         f"of the return in {counted(point.episodes, 'episode')}. It decided {percent(point.steps)} "
-        f"of the steps and overrode the default action at {percent(point.overrides)}. This is an "
-        f"estimate: the policy that fresh episodes judged is the one{smallest}."
+        f"of the steps and overrode the default action at {percent(point.overrides)}. "
+        f"{_judged(summary.policy, point)}"
     )
+
+
+def _judged(policy: Policy | None, point: FrontPoint) -> str:
+    """Return what fresh episodes said of a policy of this size, if they were asked."""
+    if policy is None:
+        return "This is an estimate."
+    answer = (policy.kept, policy.outcome, policy.share, policy.episodes)
+    tried = [(one.kept, one.outcome, one.share, one.episodes) for one in policy.failed]
+    for kept, outcome, share, episodes in (answer, *tried):
+        if kept == point.decisions:
+            found = f"kept {percent(share)} in {counted(episodes, 'fresh episode')}"
+            if outcome == "met":
+                return f"It is the confirmed answer: it {found}."
+            return f"It is not confirmed ({outcome}): it {found}."
+    own = f"the policy that they confirmed has {counted(policy.kept, 'decision')}"
+    return f"This is an estimate without fresh episodes{f'; {own}' * policy.met}."
 
 
 def what_would_help(summary: Summary) -> str:
@@ -195,24 +215,29 @@ def tried_in_vain(policy: Policy | None, full: bool = False) -> str:
     return f"{'Tried' if policy.met else 'Also tried'} without success: {told}."
 
 
-def baseline_words(summary: Summary) -> str:
+def baseline_words(summary: Summary, full: bool = True) -> str:
     """Return what else would do for the same target, and whether that is simpler."""
     policy = summary.policy
     if policy is None or not policy.met:
         return ""
-    noun, found = noun_for(summary), policy.baselines
-    told = [
-        _baseline(found.random, noun, "random {}"),
-        _baseline(found.differ, noun, f"{{}} {_DIFFERS}"),
-    ]
+    found, nouns = policy.baselines, f"{noun_for(summary)}s"
+    ways = [(f"random {nouns}", found.random), (f"{nouns} {_DIFFERS}", found.differ)]
     if found.default_gap is not None:
-        told.append(_baseline(found.default_gap, noun, f"{{}} {_PREFERS}"))
+        ways.append((f"{nouns} {_PREFERS}", found.default_gap))
+    told: list[str] = []
+    for what, one in ways:
+        first, fewer = full or not told, one is not None and _fewer_steps(one, policy)
+        words = _baseline(one, what if first else what.removeprefix(f"{nouns} "), full, first)
+        told.append(words + " (unconfirmed)" * (fewer and not full))
     tree = found.imitation
     if tree is not None:
-        words = f"a decision tree of {counted(tree.decisions, 'leaf', 'leaves')} that plays alone"
-        simpler = ", the simpler explanation" if tree.decisions < policy.kept else ""
-        told.append(f"{words} (keeps {percent(tree.share)}){simpler}")
-    return f"What else keeps as much: {'; '.join(told)}. {fewer_steps_words(policy)}".rstrip()
+        leaves = counted(tree.decisions, "leaf", "leaves")
+        words = f"a decision tree of {leaves} that plays alone (keeps {percent(tree.share)})"
+        words = words if full else f"one {tree.decisions}-leaf tree alone"
+        simpler = ", the simpler explanation" if full else " (simpler)"
+        told.append(f"{words}{simpler * (tree.decisions < policy.kept)}")
+    rest = fewer_steps_words(policy) if full else ""
+    return f"Also enough: {'; '.join(told)}. {rest}".rstrip()
 
 
 def fewer_steps_words(policy: Policy) -> str:
@@ -221,7 +246,7 @@ def fewer_steps_words(policy: Policy) -> str:
     fewer = [
         f"{words} ({percent(one.steps)})"
         for words, one in ((_DIFFERS, found.differ), (_PREFERS, found.default_gap))
-        if one is not None and one.steps is not None and one.steps < policy.steps - _CLOSE
+        if one is not None and _fewer_steps(one, policy)
     ]
     if not fewer:
         return ""
@@ -231,13 +256,17 @@ def fewer_steps_words(policy: Policy) -> str:
     )
 
 
-def _baseline(one: Baseline | None, noun: str, what: str) -> str:
+def _fewer_steps(one: Baseline, policy: Policy) -> bool:
+    return one.steps is not None and one.steps < policy.steps - _CLOSE
+
+
+def _baseline(one: Baseline | None, what: str, full: bool, first: bool) -> str:
     if one is None:
-        return f"no number of {what.format(f'{noun}s')}"
-    nouns = noun if one.decisions == 1 else f"{noun}s"
-    steps = "" if one.steps is None else f", {percent(one.steps)} of the steps"
+        return f"no number of {what}"
+    what = re.sub(r"(state|rule)s\b", r"\1", what) if one.decisions == 1 else what
+    steps = "" if one.steps is None else f", {percent(one.steps)}{' of the steps' * first}"
     overrides = "" if one.overrides is None else f" (overrides {percent(one.overrides)})"
-    return f"{one.decisions} {what.format(nouns)}{steps}{overrides}"
+    return f"{one.decisions} {what}{steps}{overrides * full}"
 
 
 def other_targets(summary: Summary) -> str:
@@ -252,34 +281,36 @@ def other_targets(summary: Summary) -> str:
     return " ".join(told)
 
 
-def suite_words(summary: Summary) -> str:
+def suite_words(summary: Summary, full: bool = True) -> str:
     """Return what the mutant episodes and the paper's portfolio gave: its two minima."""
     suite, noun = summary.suite, noun_for(summary)
-    played = (
-        f"{counted(suite.episodes, 'mutant episode')} at rate {suite.mutation_rate:g}, "
-        f"{percent(summary.pass_rates.suite)} passed {few_digits(summary.condition)}"
-    )
+    played = counted(suite.episodes, "mutant episode")
+    if full:
+        rate, passed = f"{suite.mutation_rate:g}", percent(summary.pass_rates.suite)
+        played += f" at rate {rate}, {passed} passed {few_digits(summary.condition)}"
     found = next(iter(summary.thresholds.values()))["portfolio"]
     if found is None:
         return f"By ranking alone, as in the paper ({played}), no pruned policy keeps as much."
     states, steps = found.fewest_states, found.fewest_steps
-    shares = f"{part_of(states.states)}, {percent(states.steps)} of the steps"
-    fewest = f"{counted(states.kept, noun)} ({shares})"
+    one, other = percent(states.steps), percent(steps.steps)
+    if not full:
+        told = f"Ranking alone, as in the paper: {counted(states.kept, noun)}, {one} of the steps"
+        return f"{told}{f', or {steps.kept}, {other}' * (states != steps)} ({played})."
+    fewest = f"{counted(states.kept, noun)} ({part_of(states.states)}, {one} of the steps)"
     told = f"By ranking alone, as in the paper ({played}), the sweep takes"
     if states == steps:
         return f"{told} {fewest}."
-    other = f"{percent(steps.steps)} of the steps ({counted(steps.kept, noun)})"
+    other = f"{other} of the steps ({counted(steps.kept, noun)})"
     return f"{told} {fewest} for the fewest {noun}s, {other} for the fewest steps."
 
 
-def sureness_words(summary: Summary) -> str:
+def sureness_words(summary: Summary, full: bool = True) -> str:
     """Return how sure the answer is: fresh episodes, tries, twins, and what was not ruled out."""
     policy, decisions = summary.policy, summary.decisions
     if policy is None or not policy.met:
         return ""
-    fresh = f"{counted(policy.episodes, 'fresh episode')}"
-    tries = "at the first try" if policy.tries == 1 else f"after {policy.tries} tries"
-    told = [f"Confirmed on {fresh}, {tries}."]
+    tries = f", after {policy.tries} tries" if policy.tries > 1 else ", at the first try" * full
+    told = [f"Confirmed on {counted(policy.episodes, 'fresh episode')}{tries}."]
     if policy.distinct < _ALIKE * policy.episodes:
         told.append(
             "All of them are the same: it holds for this one beginning."
@@ -290,10 +321,12 @@ def sureness_words(summary: Summary) -> str:
         needed = sum(one.needed for one in decisions)
         pairs = policy.minimising is None or policy.minimising.paired
         twins = sum(one.twins for one in decisions)
+        sure = summary.configuration["analysis"].get("confidence", policy.confidence)
+        falsely = f" (at most {percent(1 - sure)} of these falsely)"
+        by = f", by {counted(twins, 'twin')} on episodes that chose nothing"
         told.append(
             f"{needed} of {counted(len(decisions), 'decision')} {'is' if needed == 1 else 'are'} "
-            f"shown to be needed (at most 5% of these falsely), by {counted(twins, 'twin')} on "
-            f"episodes that chose nothing{'' if pairs else _AFRESH}."
+            f"shown to be needed{f'{falsely}{by}' * full}{'' if pairs or not full else _AFRESH}."
         )
     if policy.minimising is not None and decisions:
         told.append(
@@ -389,8 +422,14 @@ def few_digits(condition: str) -> str:
 def advice_on(summary: Summary) -> list[str]:
     """Return what would make the answer better."""
     found = advice(summary.suite, summary.coverage, _policy_decides_elsewhere(summary))
-    rates = summary.pass_rates
-    return [*found, *on_condition(summary.condition, rates.original, rates.suite)]
+    whole = whole_pass_rate(summary)
+    return [*found, *on_condition(summary.condition, whole, summary.pass_rates.suite)]
+
+
+def whole_pass_rate(summary: Summary) -> float:
+    """Return how many episodes of the whole policy pass: of the fresh ones, where there are any."""
+    policy = summary.policy
+    return summary.pass_rates.original if policy is None else policy.pass_rate_whole
 
 
 def on_condition(condition: str, whole: float, mutated: float) -> list[str]:
@@ -449,3 +488,9 @@ def with_and_without(decision: Decision) -> tuple[str, str]:
     """Return the mean returns with a decision and without it, in as many digits as each other."""
     before, after = alike(decision.return_without + decision.loss, decision.return_without)
     return before, f"{after}{' or less' * decision.at_least}"
+
+
+def without_words(decision: Decision) -> str:
+    """Return the mean return without a decision, with its 95 % interval."""
+    low, high = few(decision.return_without_low), few(decision.return_without_high)
+    return f"{few(decision.return_without)} ({low} to {high})"

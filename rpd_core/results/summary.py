@@ -273,7 +273,9 @@ class Told:
         losses = found.losses
         states = self.evaluations.states(losses.block)
         words = self.analysis.stored.words(losses.keys)
-        return decision_rows(losses, states, words, self.reach, self.names)
+        played = (self.analysis.episodes, self.references.default_everywhere)
+        falls = any(bool((one.total_return < 0).any()) for one in played)
+        return decision_rows(losses, states, words, self.reach, self.names, falls)
 
 
 def _front(chosen: Chosen, told: Told) -> tuple[records.FrontPoint, ...]:

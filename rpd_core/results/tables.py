@@ -59,10 +59,15 @@ class RankingTable:
         write_whole(Path(path), packed_table(self.to_arrow()), root)
 
 
-def ranking_table(ranking: Ranking, counted: Tally) -> RankingTable:
-    """Return a ranking as a table in rank order, ready for a data frame."""
+def ranking_table(
+    ranking: Ranking, counted: Tally, more: Mapping[str, Mapping[int, Any]] | None = None
+) -> RankingTable:
+    """Return a ranking as a table in rank order, ready for a data frame.
+
+    `more` are further columns, by name and key.
+    """
     order, states, spectrum = ranking.order, counted.states, counted.spectrum
-    columns: dict[str, Array | list[Array]] = {
+    columns: dict[str, Array | list[Any]] = {
         "rank": np.arange(1, len(order) + 1),
         "key": states.key[order],
         "score": ranking.scores[order],
@@ -72,5 +77,7 @@ def ranking_table(ranking: Ranking, counted: Tally) -> RankingTable:
     if ranking.interval is not None:
         columns |= {end: getattr(ranking.interval, end)[order] for end in ("low", "high")}
     columns |= {name: cell[order] for name, cell in vars(spectrum).items()}
+    for name, known in (more or {}).items():
+        columns[name] = [known[key] for key in states.key[order].tolist()]
     columns["value"] = list(states.value.reshape(len(states), -1)[order])
     return RankingTable(ranking.name, columns)

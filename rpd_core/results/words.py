@@ -96,7 +96,7 @@ def chosen(counts: IntArray, names: Sequence[str]) -> str:
     if counts[order[0]] >= _SURE * total:
         return _name(int(order[0]), names)
     words = [
-        f"{_name(action, names)} {percent(counts[action] / total)}"
+        f"{_name(action, names)} ({percent(counts[action] / total)})"
         for action in order.tolist()
         if counts[action]
     ]

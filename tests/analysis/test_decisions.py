@@ -15,9 +15,12 @@ from rpd_core.analysis.suite import Reach, reach_of
 from rpd_core.analysis.verdicts import Decisions, Rules, decide
 from rpd_core.chance import Phase
 from rpd_core.play.chunks import SuiteChunk, perform_suite
+from rpd_core.play.names import Names
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import Registry
+from rpd_core.pruning.losses import Losses
+from rpd_core.results.decisions import decision_rows
 
 RECIPE = Recipe(
     worlds.Corridor(), worlds.Goes(), worlds.Itself(), worlds.Drifts(), 500, worlds.MAX_STEPS
@@ -113,3 +116,19 @@ def test_only_what_is_reached_can_be_asked_for(judged: Decisions) -> None:
     reached = judged.reach.share_of_episodes(judged.counted.states.key[listed])
     assert (reached > 0).all()
     assert len(listed) == 9
+
+
+@pytest.mark.parametrize("falls", [True, False])
+def test_a_loss_that_was_cut_short_is_more_only_where_returns_can_fall(
+    reach: Reach, falls: bool
+) -> None:
+    states = played(worlds.MUTATION_RATE, 0, 9).states
+    key, one = states.key[:1], np.ones(1)
+    sure = np.ones(1, dtype=bool)
+    losses = Losses(
+        key, one, one, one, one, one, one, one, needed=sure, cut_short=sure, steps=one,
+        overrides=one, reached=one, twins=np.ones(1, dtype=np.int64), return_mean=1.0, episodes=1,
+        paired=True, correlation=None, block="", recurring=None,
+    )  # fmt: skip
+    (row,) = decision_rows(losses, states, {int(key[0]): "0"}, reach, Names(), falls)
+    assert row.at_least is falls

@@ -7,14 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from answers import answer, configured, decision, failed, policy
+from answers import answer, configured, decision, failed, front_point, policy
 from rich.console import Console
 
 from rpd_core.cli.screen import SHOWN, loss_bar, print_answer, print_decisions
-from rpd_core.results.records import Baseline, Baselines, PassRates, Summary
+from rpd_core.results.records import Baseline, Baselines, PassRates, Summary, Ties
 from rpd_core.results.sentences import (
     advice_on,
     baseline_words,
+    front_sentences,
     headline,
     mutated_words,
     other_targets,
@@ -126,8 +127,8 @@ def test_a_ranking_that_takes_fewer_steps_than_the_answer_is_remarked_on() -> No
 
 def test_baselines_stand_beside_and_a_simpler_explanation_is_called_one() -> None:
     assert baseline_words(answer(policy())) == (
-        "What else keeps as much: 30 random states, 79% of the steps (overrides 61%); no number of "
-        "states where the default differs most often."
+        "Also enough: 30 random states, 79% of the steps (overrides 61%); no number of states "
+        "where the default differs most often."
     )
     gap, tree = Baseline(4, 0.1, 0.3, 0.19, 0.91, 50), Baseline(2, None, None, None, 0.99, 50)
     others = Baselines(None, gap, gap, tree)
@@ -144,6 +145,68 @@ def test_one_state_that_does_as_well_is_told_in_the_singular() -> None:
     one = Baselines(None, Baseline(1, 0.25, 0.14, 0.1, 1.0, 100), None, None)
     told = baseline_words(answer(policy(baselines=one)))
     assert "; 1 state where the default differs most often, 14% of the steps" in told
+
+
+def test_on_a_screen_what_else_is_enough_takes_two_lines_at_most() -> None:
+    found = Baselines(
+        Baseline(1090, 0.7, 0.93, 0.7, 0.9, 50), Baseline(778, 0.5, 0.71, 0.6, 0.9, 50),
+        Baseline(545, 0.3, 0.18, 0.16, 0.9, 50), Baseline(2, None, None, None, 1.0, 50),
+    )  # fmt: skip
+    told = baseline_words(answer(policy(baselines=found)), full=False)
+    assert told == (
+        "Also enough: 1090 random states, 93% of the steps; 778 where the default differs most "
+        "often, 71%; 545 where the policy prefers its action most, 18% (unconfirmed); one 2-leaf "
+        "tree alone (simpler)."
+    )
+    assert len(told) <= 200
+
+
+def test_on_a_screen_the_portfolio_takes_a_line() -> None:
+    told = suite_words(answer(policy()), full=False)
+    assert told == (
+        "Ranking alone, as in the paper: 10 states, 41% of the steps, or 32, 23% (5000 mutant "
+        "episodes)."
+    )
+    assert len(told) <= 100
+
+
+def test_on_a_screen_how_sure_it_is_takes_a_line() -> None:
+    found = policy()
+    assert found.minimising is not None
+    rough = replace(found, minimising=replace(found.minimising, settled=False, paired=False))
+    told = sureness_words(answer(rough, (decision(1), decision(2, needed=False))), full=False)
+    assert told == (
+        "Confirmed on 1600 fresh episodes. 1 of 2 decisions is shown to be needed. A smaller "
+        "policy may do."
+    )
+    assert len(told) <= 100
+
+
+def test_where_to_look_never_wraps() -> None:
+    stream, path = io.StringIO(), Path(f"runs/{'long' * 10}")
+    print_answer(Console(file=stream, width=100), answer(policy()), path, [])
+    assert stream.getvalue().splitlines()[-3:] == [
+        "More:", f"rpd show {path} --full", f"rpd rank {path}",
+    ]  # fmt: skip
+
+
+def test_how_many_may_be_falsely_needed_is_what_was_asked_for() -> None:
+    asked = configured(answer(policy(), (decision(1),)), confidence=0.8)
+    assert "(at most 20% of these falsely)" in sureness_words(asked)
+
+
+def test_a_policy_of_the_front_is_told_with_what_fresh_episodes_said_of_it() -> None:
+    found = answer(policy(failed=(failed(5),), front=(front_point(9), front_point(5))))
+    assert front_sentences(found, front_point(3)).endswith(
+        " It is the confirmed answer: it kept 90% in 1600 fresh episodes."
+    )
+    assert front_sentences(found, front_point(5)).endswith(
+        " It is not confirmed (missed): it kept 80% in 400 fresh episodes."
+    )
+    assert front_sentences(found, front_point(9)).endswith(
+        " This is an estimate without fresh episodes; the policy that they confirmed has 3 "
+        "decisions."
+    )
 
 
 def test_the_two_minima_of_the_portfolio_are_two_policies() -> None:
@@ -199,7 +262,8 @@ def test_episodes_that_are_all_the_same_are_told_in_the_singular() -> None:
 def test_a_condition_in_the_noise_brings_advice(
     whole: float, mutated: float, told: list[str]
 ) -> None:
-    found = advice_on(answer(policy(), pass_rates=PassRates(whole, 0.0, mutated)))
+    rates = PassRates(0.5, 0.0, mutated)  # of other episodes than those that the headline is about
+    found = advice_on(answer(policy(pass_rate_whole=whole), pass_rates=rates))
     assert len(found) == len(told)
     for advice, part in zip(found, told, strict=True):
         assert advice.startswith(
@@ -265,32 +329,56 @@ MANY = (
 @pytest.mark.parametrize("width", [100, 80])
 def test_the_answer_comes_first_and_fits_a_screen(width: int) -> None:
     lines = printed(answer(policy(), MANY), width)
-    assert len(lines) <= 30
+    assert len(lines) <= 29, "the next prompt takes a line"
     assert max(map(len, lines)) <= width
     assert " ".join(lines).startswith(headline(answer(policy()))[:60])
     rows = [line for line in lines if " -> " in line]
     assert len(rows) == SHOWN
-    assert rows[0].split()[:7] == ["1", "place", "1", "go", "stay", "90%", "180"]
+    assert rows[0].split()[:7] == ["1", "place", "1", "go", "stay", "(90%)", "180"]
     assert "180 -> 110 ██████████" in rows[0]
     assert "2 more, none of them shown to be needed" in lines
-    assert lines[-1] == ("More: rpd show runs/one --full, rpd rank runs/one (the paper's list)")
+    assert lines[-1] == "More: rpd show runs/one --full, rpd rank runs/one"
 
 
 def test_the_full_answer_has_every_decision_and_the_way_to_them() -> None:
     found = replace(policy(), failed=(failed(2),), tries=2)
-    told = "\n".join(printed(answer(found, MANY), full=True))
+    told = "\n".join(printed(answer(found, MANY, ties={"ochiai": Ties(1, 2)}), full=True))
     assert told.count(" -> ") == len(MANY)
     assert "▎ not shown to be needed" in told
     rows = [line.split() for line in told.splitlines()]
-    assert ["1", "70", "65", "to", "75", "10%", "10%", "50%", "25%", "100"] in rows
+    assert [
+        "1",
+        "70",
+        "(65",
+        "to",
+        "75)",
+        "110",
+        "(100",
+        "to",
+        "120)",
+        "10%",
+        "10%",
+        "50%",
+        "25%",
+        "100",
+    ] in rows
     assert ["9", "22%", "40%", "30%", "182", "91%", "100"] in rows
     assert (
         "Tried without success: 2 decisions by ochiai (kept 80% of the return in 400 episodes: "
         "missed)." in " ".join(told.split())
     )
     assert "Minimising began with ochiai and took 9000 of 10000 steps" in told
+    assert "ochiai: 1 group of states with equal scores (largest: 2)" in told
     assert "wong2" not in told
     assert "10 (25%), steps 41%  32 (80%), steps 23%" in told
+
+
+def test_what_minimising_began_with_is_told_once_each_and_in_words() -> None:
+    found = policy()
+    assert found.minimising is not None
+    twice = replace(found.minimising, starts=("default-gap", "default-gap", "as learned"))
+    told = " ".join(printed(answer(replace(found, minimising=twice)), full=True))
+    assert "Minimising began with default-gap and the states as learned and took" in told
 
 
 def test_where_nothing_is_proven_there_is_no_list() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -15,25 +16,42 @@ from rpd_core.results.records import RankedDecision
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
-        ("right 52%, left 48%", "right 52%"),
-        ("main engine 87%, no engine 13%", "main engine 87%"),
-        ("positive torque 51%, no torque 49%", "positive…que 51%"),
+        ("right (52%), left (48%)", "right (52%)"),
+        ("no engine (87%), main engine (13%)", "no engine (87%)"),
+        ("4 (51%), 3 (49%)", "4 (51%)"),
+        ("positive torque (51%), no torque (49%)", "positiv…que (51%)"),
         ("positive torque", "positive torque"),
-        ("negative torque to the left", "negative t… left"),
+        ("negative torque to the left", "negative to… left"),
         ("(0.25±0.1, -1)", "(0.25±0.1, -1)"),
     ],
 )
 def test_an_action_that_is_too_long_keeps_its_share(words: str, shown: str) -> None:
     assert short_action(words) == shown
-    assert len(shown) <= 16
+    assert len(shown) <= 17
+
+
+def test_beside_a_rule_an_action_is_broken_and_not_cut() -> None:
+    told = short_action("positive torque (51%), no torque (49%)", whole=True)
+    assert told == "positive torque\n(51%)"
+
+
+def test_no_condition_of_a_rule_is_hidden_in_the_list() -> None:
+    console = Console(width=100, file=io.StringIO())
+    rule = " and ".join(f"{place} <= entry {place} < {place + 0.5}" for place in range(8))
+    print_list(console, "Decisions", [replace(row(1), state=rule)], "rule")
+    assert isinstance(console.file, io.StringIO)
+    told = console.file.getvalue()
+    assert "…" not in told
+    assert all(f"entry {place}" in " ".join(told.split()) for place in range(8))
 
 
 def row(rank: int) -> RankedDecision:
     where = f"angular velocity 1 >= 0.025 and cos angle 2 < 0.{rank} (99 % pure)"
     return RankedDecision(
-        rank=rank, key=rank, state=where, policy_action="main engine 87%, none 13%",
-        default_action="right engine 54%, none 46%", risk_mutated=0.8, risk_kept=0.4, effect=0.4,
-        low=0.3, high=0.5, reached=1.0, reached_steps=0.1, episodes_mutated=57, episodes_kept=242,
+        rank=rank, key=rank, state=where, policy_action="main engine (87%), none (13%)",
+        default_action="right engine (54%), none (46%)", risk_mutated=0.8, risk_kept=0.4,
+        effect=0.4, low=0.3, high=0.5, reached=1.0, reached_steps=0.1, episodes_mutated=57,
+        episodes_kept=242,
         verdict="matters", settled_at=None, score=0.1, differed=0.5, visits=900,
         in_policy=rank == 2,
     )  # fmt: skip

@@ -47,6 +47,24 @@ def test_all_is_what_is_done_of_what_is_expected(pace: Pace, clock: Clock) -> No
     assert pace.left_of_all() == 0.5 * 850
 
 
+def test_how_long_all_takes_is_told_from_a_twentieth_on_and_never_as_nothing(
+    pace: Pace, clock: Clock
+) -> None:
+    pace.expected = 1.0
+    pace.tell("suite", 0, 100)
+    assert pace.left_of_all() is None, "nothing was played"
+    clock.now = 10.0
+    pace.tell("suite", 40, 100)
+    assert pace.left_of_all() is None
+    clock.now = 11.0
+    pace.tell("suite", 50, 100)
+    assert pace.left_of_all() == 0.22 * 850
+    for name, total in PLAN:
+        pace.tell(name, 0, total)
+        pace.tell(name, total, total)
+    assert pace.left_of_all() is None, "pictures and the page are still made"
+
+
 def test_a_stage_that_begins_anew_goes_on_in_all(pace: Pace) -> None:
     pace.tell("suite", 100, 100)
     pace.tell("pruning", 200, 200)
@@ -97,6 +115,6 @@ def test_growing_is_expected_to_take_what_it_may(pace: Pace) -> None:
     pace.plan = [("growing", 1000), ("suite", 1000)]
     pace.tell("growing", 0, 150)
     pace.tell("growing", 150, 150)
-    assert pace.share() == 150 / 2000
+    assert (pace.share(), pace.left_of_all()) == (150 / 2000, None)
     pace.tell("suite", 0, 1000)
     assert pace.share() == 150 / 1150, "it ended early"

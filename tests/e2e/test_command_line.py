@@ -25,7 +25,7 @@ def test_run_begins_with_the_answer(finished):
     assert summary.policy is not None
     assert summary.policy.met
     lines = finished.stdout.splitlines()
-    assert len(lines) <= 30
+    assert len(lines) <= 29, "the next prompt takes a line"
     wide = [line for line in lines if len(line) > 100]
     assert len(wide) <= 1, "where to look: a line that is to be copied"
     told = " ".join(finished.stdout.split())
@@ -34,12 +34,13 @@ def test_run_begins_with_the_answer(finished):
     assert shown == 7 or len(lines) >= 29, "seven, unless what is below takes their place"
     assert shown >= 5
     assert f" {len(summary.decisions) - shown} more" in told
-    assert "What else keeps as much: " in told
-    assert "By ranking alone, as in the paper (2500 mutant episodes at rate 0.4, " in told
-    assert "Confirmed on " in told
+    assert "Also enough: " in told
+    assert "Ranking alone, as in the paper: " in told
+    assert " (2500 mutant episodes). " in told
+    assert " Confirmed on " in told
     assert "shrunken" not in told
     path = str(finished.path)
-    assert told.endswith(f"More: rpd show {path} --full, rpd rank {path} (the paper's list)")
+    assert told.replace("full,", "full").endswith(f"rpd show {path} --full rpd rank {path}")
 
 
 def test_the_full_answer_has_what_the_screen_leaves_out(finished, cli):
@@ -69,10 +70,15 @@ def test_a_policy_on_the_way_can_be_chosen(finished, cli):
     assert told.startswith(f"Deciding in {sizes[0]} of {summary.suite.states} states (")
     assert told.count("cart ") == sizes[0]
     refused = cli("show", finished.path, "--keep", str(sizes[0] - 1))
+    half = summary.policies["0.5"]
+    assert half is not None
+    assert half.met
+    assert half.kept < sizes[0]
+    other = f"{half.kept} keep 50% of the return (rpd show {finished.path} --full)"
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr == (
         f"rpd: no policy of the front has at most {sizes[0] - 1} decisions: the fewest is "
-        f"{sizes[0]}; a lower --target may need fewer\n"
+        f"{sizes[0]}; {other}\n"
     )
 
 
@@ -225,6 +231,9 @@ def test_a_ranking_can_be_exported(finished, cli, tmp_path):
     table = pandas.read_parquet(tmp_path / "ranking.parquet")
     assert list(table["rank"]) == list(range(1, len(table) + 1))
     assert table["score"].is_monotonic_decreasing
+    inside = set(table["key"][table["in_policy"]])
+    assert inside == {row.key for row in open_run(path).decisions}
+    assert all(state.startswith("cart ") for state in table["state"])
     csv = pandas.read_csv(tmp_path / "ranking.csv")
     assert list(csv["score"]) == pytest.approx(list(table["score"]))
     assert cli("rank", path, "--export", tmp_path / "ranking.xlsx").exit_code == 2
@@ -233,9 +242,22 @@ def test_a_ranking_can_be_exported(finished, cli, tmp_path):
 def test_a_dry_run_counts_the_episodes_in_which_rules_grow(cli):
     def pruned(*words):
         call = ("--env", "cartpole", "--episodes", "2000", "--dry-run", "--json", *words)
-        return json.loads(cli("run", *call).stdout)["estimate"]["pruning_episodes"]
+        estimate = json.loads(cli("run", *call).stdout)["estimate"]
+        return estimate["pruning_episodes"] - estimate["minimising_episodes"]
 
     assert pruned("--abstraction", "rules") == pruned() + 12 * 2000
+
+
+def test_a_dry_run_counts_the_steps_that_minimising_may_take(cli):
+    def told(steps):
+        call = ("--env", "cartpole", "--dry-run", "--minimise-steps", steps, "--target", "0.9")
+        return json.loads(cli("run", *call, "--json").stdout)["estimate"]
+
+    few, many = told("1000"), told("3e6")
+    assert few["minimising_episodes"] < 100 < 3e6 / 200 < many["minimising_episodes"]
+    more = many["minimising_episodes"] - few["minimising_episodes"]
+    assert many["pruning_episodes"] - few["pruning_episodes"] == more
+    assert many["seconds"] > few["seconds"]
 
 
 def test_a_dry_run_writes_nothing_and_tells_the_cost(cli, tmp_path):
@@ -243,7 +265,9 @@ def test_a_dry_run_writes_nothing_and_tells_the_cost(cli, tmp_path):
     assert result.exit_code == 0, result.output
     assert "mutation_rate" in result.stdout
     told = " ".join(result.stdout.split())
-    assert re.search(r"About .* of play and [\d.]+ MB for 5000 mutant and \d+ pruned", told)
+    assert re.search(
+        r"About .* and [\d.]+ MB for 5000 mutant and \d+ pruned episodes \(\d+ of them", told
+    )
     assert told.endswith("pictures and the page come on top. Nothing was written.")
     assert list(tmp_path.iterdir()) == []
     plain = json.loads(cli("run", "--env", "cartpole", "--dry-run", "--json").stdout)

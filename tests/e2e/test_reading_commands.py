@@ -18,10 +18,10 @@ def test_show_names_the_analyses_beside_the_one_it_shows(cli, finished, tmp_path
     )
     assert pruned.exit_code == 0, pruned.output
     told = cli("show", path).stdout
-    assert "passed length>=150" in " ".join(told.split())
+    assert "pass length>=150" in " ".join(told.split())
     assert f"Other analyses (--analysis NAME): {usual}" in told
     before = cli("show", path, "--analysis", usual).stdout
-    assert "passed return>=200" in " ".join(before.split())
+    assert "pass return>=200" in " ".join(before.split())
     assert "Other analyses (--analysis NAME): long" in before
     assert (
         json.loads(cli("show", path, "--analysis", "long", "--json").stdout)["analysis"] == "long"

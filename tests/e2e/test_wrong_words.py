@@ -103,6 +103,23 @@ def test_a_rate_out_of_range_gets_a_hint_that_makes_sense(rate: float, told: str
         check_value("mutation_rate", rate)
 
 
+@pytest.mark.parametrize(
+    ("value", "hint"), [(2, r"For example 0\.95\.$"), (80, r"Did you mean 0\.8\?$")]
+)
+def test_a_confidence_out_of_range_is_not_made_one_of_two_percent(value: float, hint: str) -> None:
+    with pytest.raises(ConfigError, match=hint):
+        check_value("confidence", value)
+
+
+def test_what_an_abstraction_is_described_by_leads_to_its_name(refused: Typed) -> None:
+    told = refused("run", "--env", "cartpole", "--abstraction", "tree")
+    assert told == "rpd: no abstraction is called 'tree'. Did you mean 'rules'?"
+
+
+def test_an_unknown_option_is_a_sentence(refused: Typed) -> None:
+    assert refused("list-plugins", "--rounds", "3") == "rpd: No such option: --rounds. Try --help."
+
+
 def test_a_whole_number_may_be_written_with_an_exponent(cli) -> None:
     told = cli("suite", "--env", "cartpole", "--episodes", "3e1", "--workers", "1", "--json")
     assert told.exit_code == 0, told.output

@@ -22,7 +22,7 @@ class Parity:
     """Cells by halves; in odd cells drifting counts as going, and the reverse."""
 
     answer: str = ""
-    relations_note: ClassVar[str] = "With and against\nthe stream."
+    words_note: ClassVar[str] = "With and against\nthe stream."
 
     def __call__(self, values: Any, views: Mapping[str, Any]) -> Any:
         return values // 2

@@ -15,10 +15,10 @@ NAMES = ("left", "right", "wait")
     [
         ([0, 7, 0], "right"),
         ([1, 999, 0], "right"),
-        ([30, 70, 0], "right 70%, left 30%"),
-        ([20, 50, 30], "right 50%, wait 30%, left 20%"),
-        ([1, 500, 499], "right 50%, wait 50%, left <1%"),
-        ([5, 5, 0], "left 50%, right 50%"),
+        ([30, 70, 0], "right (70%), left (30%)"),
+        ([20, 50, 30], "right (50%), wait (30%), left (20%)"),
+        ([1, 500, 499], "right (50%), wait (50%), left (<1%)"),
+        ([5, 5, 0], "left (50%), right (50%)"),
         ([0, 0, 0], "nothing"),
     ],
 )
@@ -29,8 +29,8 @@ def test_choices_are_named_with_shares_where_there_are_several(
 
 
 def test_where_there_is_little_room_two_actions_are_named() -> None:
-    assert most_often("right 50%, wait 30%, left 20%") == "right 50%, wait 30%, ..."
-    assert most_often("right 50%, wait 50%") == "right 50%, wait 50%"
+    assert most_often("right (50%), wait (30%), left (20%)") == "right (50%), wait (30%), ..."
+    assert most_often("right (50%), wait (50%)") == "right (50%), wait (50%)"
     assert most_often("(0.5, 1, 2±0.1)") == "(0.5, 1, 2±0.1)"
 
 

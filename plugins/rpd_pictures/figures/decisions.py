@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 from rpd_core.errors import ConfigError
 from rpd_core.results.run import Run
-from rpd_core.results.words import reached_words
+from rpd_core.results.sentences import noun_for
+from rpd_core.results.words import reached_words, shortened_states
 from rpd_pictures.figures.style import BLACK, BLUE, GREY, house_style, new_figure
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from rpd_core.results.records import Decision
 
 _LONGEST = 52
-"""Characters of a state."""
+"""Characters of a line of a state; a rule gets as many lines as it takes."""
 _MARKS = {True: (BLUE, "o", "needed"), False: (GREY, "v", "not shown to be needed")}
 
 
@@ -28,7 +29,10 @@ def draw_decisions(run: Run, count: int = 15) -> Figure:
     rows = run.top(count)
     if not rows:
         raise ConfigError("no smallest policy is confirmed: there is no decision to draw")
-    figure = new_figure(7.2, 0.9 + 0.24 * len(rows))
+    rule = noun_for(run.summary) == "rule"
+    states = shortened_states([row.state for row in rows], _LONGEST, 20 if rule else 1)
+    tallest = max(text.count("\n") for text in states)
+    figure = new_figure(7.2, 0.9 + (0.24 + 0.16 * tallest) * len(rows))
     axes = figure.subplots()
     axes.axvline(0, color=BLACK, linewidth=0.8)
     for place, row in enumerate(rows):
@@ -36,7 +40,7 @@ def draw_decisions(run: Run, count: int = 15) -> Figure:
         axes.plot([row.loss_low, row.loss_high], [place, place], color=color, linewidth=1.6)
         axes.plot([row.loss], [place], marker=marker, color=color, markersize=5)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_yticks(range(len(rows)), [f"{_cut(row.state)}  {row.rank}" for row in rows])
+    axes.set_yticks(range(len(rows)), _labels(rows, states))
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("loss: mean return minus mean return without the decision, with 95% interval")
@@ -79,5 +83,5 @@ def _add_legend(figure: Figure, axes: Axes, rows: Sequence[Decision]) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+def _labels(rows: Sequence[Decision], states: Sequence[str]) -> list[str]:
+    return [f"{text}  {row.rank}" for row, text in zip(rows, states, strict=True)]

@@ -77,8 +77,8 @@ class RelatesActions(Protocol):
     """An abstraction of observations that joins mirror images, in which actions swap sides.
 
     Where it is the first of a chain and actions are discrete, the policy's and the default
-    action's choices are counted relative to the state: `under`, not `left`. An attribute
-    `relations_note` (a class attribute) explains the names to a reader in one sentence.
+    action's choices are counted relative to the state: `under`, not `left`. A class attribute
+    `words_note`, which every abstraction may have, explains its words to a reader in one sentence.
     """
 
     def name_relations(self, count: int) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from stores import corridor, finish
 import rpd
 from rpd_basics.export import export_pruned
 from rpd_basics.rule_export import (
+    Certificate,
     ExportedRule,
     ExportedRules,
     FirstDefault,
@@ -30,6 +32,7 @@ from rpd_core.config.settings import Request
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Bound, Facts, Opening
 from rpd_core.pruning.stored_sweep import stored_table
+from rpd_core.store.codec import to_plain
 from rpd_gym.cartpole import CartPole
 
 
@@ -82,9 +85,12 @@ def test_the_function_is_short_and_needs_nothing(poles: rpd.Run, tmp_path: Path)
     path = tmp_path / "act.py"
     told = export_rules(poles, path)
     lines = path.read_text().splitlines()
+    words = lines.index('"""')
     assert lines[0].startswith('"""CartPole')
     assert lines[-1] == "    return 0 if previous is None else previous  # repeat"
-    assert len(lines) <= 2 * len(told.rules) + 4 + 7, "two lines a rule, and one for each number"
+    assert len(lines) - words <= 2 * len(told.rules) + 4 + 7, (
+        "two lines a rule, and one for each number"
+    )
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import act; act.act([0] * 4, 1); "
     code += "assert not {'numpy', 'rpd_core'} & {*sys.modules}"
     subprocess.run([sys.executable, "-Ic", code], check=True)
@@ -140,13 +146,39 @@ def test_the_certificate_names_what_the_default_begins_with(poles: rpd.Run, tmp_
     assert policy is not None
     assert certificate.pass_rate == policy.pass_rate
     assert certificate.overrides_whole == policy.overrides_whole
-    assert str(certificate).endswith("; the default begins with left")
+    assert f"; the default begins with left. {certificate.also_enough}" in str(certificate)
+    assert certificate.also_enough.startswith("Also enough: ")
+    assert certificate.steps == policy.steps
+
+
+def test_every_export_has_the_same_certificate(poles: rpd.Run, tmp_path: Path) -> None:
+    certificate = export_pruned(poles, tmp_path / "pruned.zip")
+    assert export_rules(poles, tmp_path / "rules.json").certificate == certificate
+    data = json.loads((tmp_path / "rules.json").read_text())
+    assert data["certificate"] == to_plain(certificate)
+    policy = poles.policy()
+    assert policy is not None
+    assert data["share_bound"] == policy.rules_alone_bound
+    export_rules(poles, tmp_path / "act.py")
+    told = ast.get_docstring(ast.parse((tmp_path / "act.py").read_text()))
+    assert f"inside the rules: {certificate}." in " ".join((told or "").split())
+
+
+def test_actions_relative_to_states_are_no_rules_for_anybody_else(tmp_path: Path) -> None:
+    asked = Request(
+        "cartpole", episodes=400, test_episodes=20, confirm_episodes=40, unmutated_episodes=40,
+        random_rankings=2, minimise_steps=40_000, target=(0.2,),
+    )  # fmt: skip
+    run = finish(tmp_path / "run", asked)
+    with pytest.raises(ConfigError, match=r"relative to the state: export to a \.zip instead"):
+        export_rules(run, tmp_path / "rules.json")
 
 
 def written(space: Any, *bounds: Bound, default: str = "no-op") -> Callable[..., Any]:
     """Return the function of one rule over observations of a space."""
     rule = ExportedRule("x", [0.5], "push", bounds)
-    rules = ExportedRules("World", 0.9, 1.0, 5, (rule,), default, FirstDefault([0.0], "0"), "")
+    rules = ExportedRules("World", 0.9, 1.0, 5, (rule,), default, FirstDefault([0.0], "0"),
+                          None, Certificate(0.9, 1.0, None, 0.95, 5, 0.5))  # fmt: skip
     names: dict[str, Any] = {}
     exec(_python(rules, Facts(space, spaces.Box(-1, 1, (1,)), 1)), names)
     act: Callable[..., Any] = names["act"]

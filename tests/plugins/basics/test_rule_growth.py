@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -162,8 +163,12 @@ def test_a_split_that_tells_nothing_apart_is_undone(tree: Tree, simple: Tree) ->
 
 
 def test_a_run_grows_its_rules_and_answers_with_the_true_one(tmp_path: Path) -> None:
-    small = {"episodes": 200, "confirm_episodes": 100, "finish": (), "progress": False}
+    stages: list[str] = []
+    small = {"episodes": 200, "confirm_episodes": 100, "finish": ()}
+    small["progress"] = lambda stage, done, total: stages.append(stage)
     run = rpd.run(worlds.Road(), worlds.Brakes(), out=tmp_path / "run", workers=1, **small)
+    assert [name for name, _ in groupby(stages)][:2] == ["prepare", "growing"]
+    assert [name for name, _ in groupby(stages)].count("prepare") == 1, "growing is no part of it"
     (decision,) = run.decisions
     assert decision.state == "4 <= place < 6"
     assert (decision.return_without, decision.needed) == (0.0, True)

@@ -188,6 +188,10 @@ def test_a_newer_policy_is_compared_over_the_rules_that_the_older_run_learned(
     assert found.only_a + found.only_b < found.common
     words = {row.key: row.state for row in rpd.open_run(learned / "old").decisions}
     assert all(row.state == words.get(row.key, row.state) for row in found.needs)
+    told = " ".join(rpd_command("compare", learned / "old", learned / "new").stdout.split())
+    assert f"in the {found.common} rules that both suites met" in told
+    assert f"of {found.a.states} rules keep" in told
+    assert "…" not in told, "no condition of a rule is hidden"
     plain = json.loads(rpd_command("compare", learned / "old", learned / "new", "--json").stdout)
     assert [row["key"] for row in plain["needs"]] == [row.key for row in found.needs]
 

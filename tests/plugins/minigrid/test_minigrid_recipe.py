@@ -18,9 +18,10 @@ from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import FitError, SpecError
+from rpd_core.play.entry_names import names_of
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import recipe_of
-from rpd_core.plugin.protocols import Opening
+from rpd_core.plugin.protocols import Facts, Opening
 from rpd_core.plugin.registry import installed
 from rpd_minigrid.abstraction import MiniGridView
 from rpd_minigrid.drawing import COLOUR_VALUES
@@ -149,6 +150,12 @@ def test_a_state_is_shown_in_words_and_as_a_drawing() -> None:
         "facing up; locked yellow door 2 ahead; carrying a red key; goal 1 ahead, 2 right  "
         "[###D###/.....G./...^...]"
     )
+
+
+def test_readers_are_told_what_the_signs_in_a_drawing_mean() -> None:
+    facts = Facts(spaces.Dict({}), spaces.Discrete(3), 1)
+    note = names_of(facts, (MiniGridView(),)).note
+    assert note.startswith("In brackets the view, farthest row first: # wall, . free, ? out of")
 
 
 def test_a_state_is_drawn_in_coloured_squares() -> None:

@@ -21,6 +21,7 @@ import rpd
 from rpd.face import FigureName, Run
 from rpd_core.errors import ConfigError
 from rpd_core.pruning.curves import mean_curve, shown_curves
+from rpd_core.store.codec import to_plain
 from rpd_pictures.drawing import FIGURES, PAGE
 from rpd_pictures.figures.balance import balance_data
 from rpd_pictures.figures.curves import curves_data, draw_curves
@@ -94,6 +95,17 @@ def test_decisions_are_those_of_the_smallest_policy_first_on_top(run: Run) -> No
     ends = [tuple(line.get_xdata()) for line in axes.get_lines() if len(line.get_xdata()) == 2]
     assert [(row.loss_low, row.loss_high) for row in rows] == ends[1:4], "after the line at 0"
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
+
+
+def test_no_condition_of_a_rule_is_hidden_in_a_figure(run: Run) -> None:
+    opened = rpd.open_run(run.path)
+    rule = " and ".join(f"{place} <= entry {place} < {place + 0.5}" for place in range(8))
+    rows = tuple(dataclasses.replace(row, state=rule) for row in run.decisions)
+    plain = json.loads(json.dumps(to_plain(run.summary.configuration)))
+    plain["suite"]["settings"]["abstraction"] = ["rules"]
+    vars(opened)["summary"] = dataclasses.replace(run.summary, decisions=rows, configuration=plain)
+    label = opened.draw("decisions").axes[0].get_yticklabels()[0].get_text()
+    assert " ".join(label.split()) == f"{rule} 1"
 
 
 def test_the_balance_counts_every_episode_once(run: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import shutil
 from collections.abc import Iterator
@@ -14,11 +15,13 @@ import report_worlds
 import stores
 import worlds
 from commands import refusal, rpd_command
+from rich.console import Console
 
 from rpd import open_run
 from rpd_core.errors import ConfigError
 from rpd_core.results.run import Run
 from rpd_core.results.words import alike
+from rpd_report.explanation_text import print_explanation
 
 QUICK = {"confirm_episodes": 40, "minimise_steps": 40_000}
 
@@ -154,6 +157,23 @@ def test_a_state_that_is_set_aside_is_explained_with_the_reason(run: Run):
     assert f"Not in the list by {found.measure} ({found.set_aside})" in printed
 
 
+def test_an_explanation_is_rounded_and_its_losses_are_whole(run: Run):
+    found = run.explain(1)
+    assert found.decision is not None
+    lost = dataclasses.replace(
+        found.decision, loss=0.0941, loss_low=0.077, loss_high=0.113, at_least=True
+    )
+    long = dataclasses.replace(found, decision=lost, condition="return>=117.14999999999996")
+    console = Console(file=io.StringIO(), width=100)
+    print_explanation(
+        console, dataclasses.replace(long, above=(dataclasses.replace(lost, state="x" * 200),))
+    )
+    assert isinstance(console.file, io.StringIO)
+    told = console.file.getvalue()
+    assert "passed means return>=117.15." in told
+    assert told.count("  at least 0.0941  0.077 to 0.113") == 2
+
+
 def test_the_command_says_what_is_lost_without_it_and_json_is_the_same(run: Run):
     told = rpd_command("explain", run.path, 1)
     assert told.exit_code == 0, told.output
@@ -165,10 +185,10 @@ def test_the_command_says_what_is_lost_without_it_and_json_is_the_same(run: Run)
     lost = found.decision
     assert lost is not None
     before, after = alike(lost.return_without + lost.loss, lost.return_without)
-    assert f"Without it the return goes from {before} to {after} or less" in words
-    assert f"a loss of at least {lost.loss:.3g} ({lost.loss_low:.3g} to " in words
+    assert f"Without it the return goes from {before} to {after} (95%: " in words
+    assert f"a loss of {lost.loss:.3g} ({lost.loss_low:.3g} to " in words
     assert f"{lost.share:.0%} of all losses, by {lost.twins} twins. It is needed." in words
-    assert "Some episodes ran into the limit of steps without it." in words
+    assert "limit of steps" not in words, "where no return is negative more steps lose no more"
     assert "The smallest policy reaches it in 100% of its episodes, the whole policy in" in words
     cells = ["mutated", *(f"{n:g}" for n in list(vars(found.cells).values())[:2])]
     assert any(line.split()[:3] == cells for line in lines)
