@@ -309,7 +309,7 @@ def print_choice(console: Console, summary: Summary, chosen: FrontChoice) -> Non
 
 
 def _minimised(found: records.Minimising) -> str:
-    starts = ("the states as learned" if one == "as learned" else one for one in found.starts)
+    starts = (f"the states {one}" if "as learned" in one else one for one in found.starts)
     pairs = "paired" if found.paired else "unpaired"
     related = "" if found.correlation is None else f", correlation {found.correlation:.2f}"
     broken = (

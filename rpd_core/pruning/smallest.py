@@ -39,6 +39,8 @@ SPARE = 0.8
 """Part of what may be lost that a start does not lose: dropping needs something to spend."""
 LOOKS = 12
 """Times the confirming episodes that minimising may play of a policy in any case."""
+_MORE = 1, 2
+"""States more than those that an abstraction has learned, with which minimising begins, too."""
 _LATER = 0.25
 """Part of the steps that targets after the first may take, or as many as some looks do: they go on
 from its policy."""
@@ -148,9 +150,10 @@ def _choose(
     fraction = choosing.goal.fraction + SPARE * (1 - choosing.goal.fraction)
     spared = choosing.references.target(fraction)
     strong = candidates_for(settings, swept.curves, spared)
+    best = points[0].measure if points else next(iter(rankings))
     starts = [
         *starts_for(points, strong, rankings, settings.objective),
-        *_learned_start(choosing.trials),
+        *_learned_starts(choosing.trials, rankings[best]),
     ]
     if before is not None:
         starts = [before]
@@ -160,14 +163,24 @@ def _choose(
     return choosing.choose(starts, others)
 
 
-def _learned_start(trials: Trials) -> list[Start]:
-    """Return where the abstraction says that the policy has to decide, if it does."""
+def _learned_starts(trials: Trials, ranking: Ranking) -> list[Start]:
+    """Return where the abstraction says that the policy has to decide, if it does.
+
+    Where that misses by a hair, the foremost of the other states may be all that it lacks.
+    """
     last: Any = trials.evaluations.session.recipe.links[-1]
     rows = np.asarray(last.start_states()) if isinstance(last, KnowsStart) else np.zeros((0, 1))
     if not len(rows):
         return []
     keys = np.unique(state_keys(canonical(rows)))
-    return [Start("as learned", keys[np.isin(keys, trials.keys)])]
+    kept = keys[np.isin(keys, trials.keys)]
+    others = ranking.ranked_keys[~np.isin(ranking.ranked_keys, kept)]
+    more = [
+        Start(f"as learned and {many} more", np.concatenate([kept, others[:many]]))
+        for many in _MORE
+        if many <= len(others)
+    ]
+    return [Start("as learned", kept), *more]
 
 
 def _losses_of(

@@ -51,8 +51,8 @@ BUDGET = 10**6
 
 def session(path: Path, **settings: Any) -> Session:
     components = {"abstraction": (Cell(),), "default_action": Gives(always(0))}
-    asked = {"test_episodes": 3, "confirm_episodes": 200, "lanes": 50, "reference": 0.0, **settings}
-    return session_at(path, Request(Line(), Does(always(1)), **components, **asked))
+    asked = {"test_episodes": 3, "confirm_episodes": 200, "lanes": 50, "reference": 0.0}
+    return session_at(path, Request(Line(), Does(always(1)), **{**components, **asked, **settings}))
 
 
 def promising(name: str, means: Sequence[float], steps: Sequence[int] = (1,) * 7) -> Curve:
@@ -129,6 +129,30 @@ def test_a_start_that_misses_makes_way_for_larger_ones(tmp_path: Path) -> None:
     _, found = choose(tmp_path, {"tarantula": promising("tarantula", EVERYWHERE)})
     assert cells(found[0.9]) == [0, 1, 2, 3, 4, 5]
     assert cells(found[0.5]) == [0, 1, 2]
+
+
+@dataclass(frozen=True)
+class Learned(Cell):
+    """Cells, of which all but the fourth and the last were found to be needed."""
+
+    def start_states(self) -> Array:
+        return np.array([0.0, 1.0, 2.0, 4.0])[:, None]
+
+
+def test_what_was_learned_is_begun_with_the_foremost_of_the_others_too(tmp_path: Path) -> None:
+    """The walk ends in the fourth cell without it, so that it is all that 5 of 6 lack."""
+    curve = promising("tarantula", EVERYWHERE)
+    orders = {"tarantula": ranking("tarantula", [5, 3, 0, 1, 2, 4])}
+    asked = {"target": (0.8,), "abstraction": (Learned(),)}
+    _, found = choose(tmp_path, {"tarantula": curve}, None, orders, **asked)
+    assert cells(found[0.8]) == [0, 1, 2, 3, 4]
+    assert found[0.8] is not None
+    assert [(one.name, len(one.kept)) for one in found[0.8].chosen.starts][1:] == [
+        ("as learned", 4),
+        ("as learned and 1 more", 5),
+        ("as learned and 2 more", 6),
+    ]
+    assert found[0.8].chosen.tried.candidate.measure == "as learned and 2 more"
 
 
 def test_choices_that_fail_are_named_before_the_one_that_holds(tmp_path: Path) -> None:
