@@ -16,7 +16,7 @@ from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import Confirmation, Goal, Paired, confirm, kept_share
 from rpd_core.pruning.curves import Curve, reaching
 from rpd_core.pruning.estimates import PooledLosses
-from rpd_core.pruning.minimise import MOST_UNITS, Aim, Descent, Pace, Step, Way
+from rpd_core.pruning.minimise import CLEAR, MOST_UNITS, Aim, Descent, Pace, Step, Way
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References
 from rpd_core.pruning.trials import Candidate, Trials
@@ -102,6 +102,8 @@ class Start:
     """The ranking that it is of."""
     kept: KeyArray
     """By rank, most important first."""
+    proven: bool = False
+    """Whether other episodes said that it meets the target: then only a clear miss rules it out."""
 
 
 def candidates_for(
@@ -235,7 +237,7 @@ class Choosing:
         """
         runners = [_Runner(one, self._descent(one)) for one in starts]
         self._play([one.descent.begin() for one in runners])
-        able = [one for one in runners if one.step.return_mean >= self.aim.target]
+        able = [one for one in runners if not one.misses(self.aim.target)]
         able.sort(key=self._prospect)
         racing = [one for one in able[:_RACERS] if self._may_win(one, able[0])]
         if len(racing) > 1:
@@ -261,7 +263,7 @@ class Choosing:
         to_spend = (step.return_mean - aim.target) / (whole - aim.target)
         bought = 0.0 if aim.objective == "steps" else _BOUGHT * min(max(to_spend, 0.0), 1.0)
         size, second = aim.size(step)
-        return step.return_mean < aim.target, (1 - bought) * size, second
+        return runner.misses(aim.target), (1 - bought) * size, second
 
     def _play(self, works: Sequence[Asking[T]]) -> list[T]:
         return play_together(self.trials.evaluations, STAGE, works)
@@ -354,6 +356,11 @@ class _Runner:
     def step(self) -> Step:
         """How far it has come."""
         return self.descent.present.step
+
+    def misses(self, target: float) -> bool:
+        """Return whether it does not meet the target, as far as it was begun."""
+        doubt = self.descent.present.error if self.start.proven else 0.0
+        return self.step.return_mean < target - CLEAR * doubt
 
 
 def blocks_for(

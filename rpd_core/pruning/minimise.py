@@ -33,7 +33,7 @@ _DOUBT = 1.0
 """Standard errors by which losses are taken for larger than they seem."""
 _UNTOLD = 0.5
 """Part of the error of a block of episodes below which these do not count: it tells no better."""
-_CLEAR = 2.0
+CLEAR = 2.0
 """Standard errors below the target at which a policy clearly misses it."""
 _TRIMMED = 0.3
 """What episodes of a start are worth for it without what they do not visit; others may."""
@@ -180,8 +180,7 @@ class Descent:
         return self._slack(self.present)
 
     def _slack(self, stand: _Stand) -> float:
-        known = stand.step.known
-        return known.mean - self.aim.target - self.aim.doubt * known.error(stand.spread)
+        return stand.step.return_mean - self.aim.target - self.aim.doubt * stand.error
 
     def begin(self) -> Asking[Step]:
         """Play the start, and leave what nobody visits: that is its first step."""
@@ -250,7 +249,7 @@ class Descent:
 
     def _misses(self) -> bool:
         """Return whether the present policy clearly misses the target."""
-        return self.slack < -_CLEAR * self.present.step.known.error(self.present.spread)
+        return self.slack < -CLEAR * self.present.error
 
     def _overspent(self, block: Played) -> bool:
         """Return whether the last drop cost far more than its decisions did one by one.
@@ -349,6 +348,11 @@ class _Stand:
     """Standard deviation of its returns, or of those of the one before it."""
     price: float = 0.0
     """What the drop that led to it was estimated to cost, at most."""
+
+    @property
+    def error(self) -> float:
+        """Standard error of what is known of its return."""
+        return self.step.known.error(self.spread)
 
     @property
     def seen(self) -> Look:

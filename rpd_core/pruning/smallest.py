@@ -176,11 +176,11 @@ def _learned_starts(trials: Trials, ranking: Ranking) -> list[Start]:
     kept = keys[np.isin(keys, trials.keys)]
     others = ranking.ranked_keys[~np.isin(ranking.ranked_keys, kept)]
     more = [
-        Start(f"as learned and {many} more", np.concatenate([kept, others[:many]]))
+        Start(f"as learned and {many} more", np.concatenate([kept, others[:many]]), True)
         for many in _MORE
         if many <= len(others)
     ]
-    return [Start("as learned", kept), *more]
+    return [Start("as learned", kept, True), *more]
 
 
 def _losses_of(

@@ -35,7 +35,7 @@ from rpd_core.pruning.confirm import Goal, kept_share
 from rpd_core.pruning.curves import Curve
 from rpd_core.pruning.estimates import Estimate, PooledLosses
 from rpd_core.pruning.evaluation import Evaluations
-from rpd_core.pruning.minimise import Step, Way
+from rpd_core.pruning.minimise import Step, Way, _Stand
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.smallest import LOOKS, Smallest, allowed_steps, find_smallest
@@ -337,6 +337,21 @@ def test_a_start_with_return_to_spend_gets_smaller_than_one_without(
     }
     assert min(runners, key=lambda one: choosing._prospect(runners[one])) == first
     assert max(runners, key=lambda one: choosing._prospect(runners[one])) == "misses"
+
+
+@pytest.mark.parametrize(("proven", "returned", "misses"), [
+    (False, 2.99, True), (False, 3.0, False), (True, 2.99, False), (True, 2.0, False),
+    (True, 1.99, True),
+])  # fmt: skip
+def test_only_a_clear_miss_rules_out_what_other_episodes_said_to_meet_the_target(
+    tmp_path: Path, proven: bool, returned: float, misses: bool
+) -> None:
+    """Of 3 that are asked for; a deviation of 5 over 100 episodes leaves an error of 0.5."""
+    trials = Trials(Evaluations(session(tmp_path)), CELLS, 0)
+    start = Start("as learned", CELLS, proven)
+    runner = _Runner(start, Choosing(trials, references(), Goal(0.5, 0.02), BUDGET)._descent(start))
+    runner.descent.path = [_Stand(Step(CELLS, 0.5, 0.5, Estimate(returned, 100)), spread=5.0)]
+    assert runner.misses(3.0) is misses
 
 
 def test_every_ranking_is_a_candidate_unless_one_is_named() -> None:
