@@ -23,7 +23,7 @@ from rpd_core.play.chunks import Probed, SuiteChunk, close_players, perform_prob
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.growing import most_episodes
-from rpd_core.pruning.smallest import LOOKS, shares_of_budget
+from rpd_core.pruning.smallest import FOR_LOSSES, LOOKS, budgets_of
 from rpd_core.pruning.sweep_rule import episode_looks
 from rpd_core.results.runs import size_in_words
 from rpd_core.store import tables
@@ -45,8 +45,6 @@ ADAPTIVE = 0.4
 """Part of a full sweep that an adaptive one plays, or a little less."""
 _OF_THE_SUITE = ("suite", "unmutated", "references")
 """Stages that play no pruned policy, or few episodes."""
-_LOSSES = 0.2
-"""Part of what minimising and losses take that losses take."""
 DECLINED = 130
 """Exit code where somebody would rather not: as after Ctrl-C."""
 
@@ -91,14 +89,12 @@ def stages_of(settings: Settings) -> list[tuple[str, int]]:
         ("unmutated", settings.unmutated_episodes),
         ("pruning", swept.pruned),
     ]
-    allowed, before = max(swept.suite + swept.pruned, LOOKS * settings.confirm_episodes), 0.0
-    for number in range(len(settings.target)):
-        upto = shares_of_budget(settings.target[: number + 1])
-        budget, before = (upto - before) * allowed, upto
+    looks = LOOKS * settings.confirm_episodes
+    for budget in budgets_of(max(swept.suite + swept.pruned, looks), looks, len(settings.target)):
         stages += [
-            ("minimising", round((1 - _LOSSES) * budget)),
+            ("minimising", budget),
             ("confirmation", 2 * settings.confirm_episodes),
-            ("losses", round(_LOSSES * budget)),
+            ("losses", round(FOR_LOSSES * budget)),
         ]
     return stages
 
@@ -195,8 +191,11 @@ def scaled(setup: Setup, probed: Probed, work: Remaining, workers: int) -> Cost:
     chunks = max(-(-work.suite // settings.chunk), 1)
     minimising, asked = work.minimising, settings.minimise_steps
     if minimising and asked is not None:
-        allowed = shares_of_budget(settings.target) * asked
-        minimising = round(allowed / max(float(suite.episodes.length.mean()), 1.0))
+        length = max(float(suite.episodes.length.mean()), 1.0)
+        budgets = budgets_of(
+            asked, LOOKS * settings.confirm_episodes * length, len(settings.target)
+        )
+        minimising = round((1 + FOR_LOSSES) * sum(budgets) / length)
     pruned = work.pruned - work.minimising + minimising
     in_a_row = work.suite / min(workers, chunks) + pruned / workers
     whole = any(getattr(one, "needs", ()) for one in setup.measures.values())

@@ -44,7 +44,7 @@ _MORE = 1, 2
 _LATER = 0.25
 """Part of the steps that targets after the first may take, or as many as some looks do: they go on
 from its policy."""
-_FOR_LOSSES = 0.25
+FOR_LOSSES = 0.25
 """Part of the steps that the losses of the decisions may take beside."""
 
 
@@ -91,10 +91,9 @@ def allowed_steps(settings: Settings, lengths: IntArray, swept: int) -> int:
     return max(int(lengths.sum()) + swept, int(least))
 
 
-def shares_of_budget(targets: Sequence[float]) -> float:
-    """Return how many times the steps of suite and sweep minimising and losses take at most."""
-    later = _LATER * (len(targets) - 1)
-    return (1 + _FOR_LOSSES) * (1 + later)
+def budgets_of(first: float, looks: float, targets: int) -> list[int]:
+    """Return what minimising may take for each target, in the unit of `first` and of some looks."""
+    return [int(first), *[int(max(_LATER * first, min(first, looks)))] * (targets - 1)]
 
 
 def find_smallest(
@@ -109,12 +108,11 @@ def find_smallest(
     keys = next(iter(rankings.values())).keys
     found: dict[float, Smallest | None] = {}
     before: Start | None = None
-    looks = int(LOOKS * settings.confirm_episodes * float(references.original.length.mean()))
-    later = max(int(_LATER * budget), min(budget, looks))
-    for number, fraction in enumerate(settings.target):
+    looks = LOOKS * settings.confirm_episodes * float(references.original.length.mean())
+    budgets = budgets_of(budget, looks, len(settings.target))
+    for number, (fraction, allowed) in enumerate(zip(settings.target, budgets, strict=True)):
         trials = Trials(evaluations, keys, number)
         goal = Goal(fraction, settings.confirm_margin)
-        allowed = budget if number == 0 else later
         choosing = Choosing(trials, references, goal, allowed)
         chosen = _choose(choosing, rankings, swept, before)
         found[fraction] = None
@@ -199,7 +197,7 @@ def _losses_of(
     sizes = look_sizes(settings.confirm_episodes, settings.most_episodes)
     expected = _expected(trials, chosen, kept, 1 if settings.until == "stable" else LONGER)
     for number, episodes in enumerate(sizes, start=1):
-        most = _FOR_LOSSES * budget * episodes / sizes[0]
+        most = FOR_LOSSES * budget * episodes / sizes[0]
         confidence = settings.confidence if len(sizes) == 1 else look_level(number, settings)
         work = measure_losses(blocks, kept, expected, episodes, most, confidence)
         losses = play_together(trials.evaluations, stage, [work])[0]

@@ -108,7 +108,7 @@ def _enough(summary: Summary, fraction: float, policy: Policy) -> str:
     )
     kept, alone = f"({_at_least(policy, policy.share_bound)}", policy.rules_alone
     bound = policy.rules_alone_bound
-    if alone is not None and bound is not None and bound >= fraction:
+    if alone is not None and bound is not None and bound >= _to_meet(fraction, policy):
         told = f"are enough, even without the network: {fixed} each they keep"
         if policy.kept == 1:
             told = f"is enough, even without the network: {fixed} it keeps"
@@ -123,6 +123,11 @@ def _enough(summary: Summary, fraction: float, policy: Policy) -> str:
         kept += f"; {told}, without the network, {percent(alone)}"
     share = f"{percent(policy.share)} of the return"
     return f"{enough}: deciding only there, the policy keeps {share} {kept})."
+
+
+def _to_meet(fraction: float, policy: Policy) -> float:
+    """Return the bound that rules alone must have: the target, or that of the confirmed policy."""
+    return fraction if policy.share_bound is None else min(fraction, policy.share_bound)
 
 
 def _work(policy: Policy) -> str:
@@ -277,6 +282,8 @@ def other_targets(summary: Summary) -> str:
         if policy is not None and policy.met:
             steps = f"{percent(policy.steps)} of the steps"
             found = f"{counted(policy.kept, noun)}, {steps}, keep {percent(policy.share)}"
+            if policy.kept and policy.minimising is not None and not policy.minimising.settled:
+                found += "; fewer may do"
         told.append(f"For {percent(float(fraction))} of the return: {found}.")
     return " ".join(told)
 

@@ -59,7 +59,9 @@ def test_states_that_are_rules_are_called_so(abstraction: str) -> None:
     )
 
 
-def test_rules_that_play_alone_are_the_headline_where_their_bound_meets_the_target() -> None:
+def test_rules_that_play_alone_are_the_headline_where_they_are_as_sure_as_the_policy() -> None:
+    same = policy(rules_alone=0.9, rules_alone_bound=policy().share_bound)
+    assert "even without the network" in headline(configured(answer(same), "rules"))
     alone = policy(rules_alone=0.93, rules_alone_bound=0.9)
     assert headline(configured(answer(alone), "rules")) == (
         "3 of 40 rules (7.5%) are enough, even without the network: with one fixed action each "
@@ -69,7 +71,7 @@ def test_rules_that_play_alone_are_the_headline_where_their_bound_meets_the_targ
 
 
 def test_rules_that_meet_the_target_by_luck_alone_stay_an_aside() -> None:
-    lucky = policy(rules_alone=0.93, rules_alone_bound=0.899)
+    lucky = policy(rules_alone=0.93, rules_alone_bound=0.883)
     assert "; as rules alone, without the network, 93%). " in headline(
         configured(answer(lucky), "rules")
     )
