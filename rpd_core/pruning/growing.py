@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 STAGE = "growing"
 EPISODES = 100
 """Episodes of the first look at a question; at most three times as many."""
+NOISY = 250
+"""The same where returns spread so much that these tell little."""
+_TOLD = 0.15
+"""Share of what may be lost to which all looks at a question are to tell a mean."""
 FIRST = 400
 """Episodes of the whole policy at the first question; at the others a look's."""
 TWINS = 30
@@ -80,6 +84,8 @@ class PlayedGround:
     """Steps that these took."""
     length: float = 0.0
     """Mean length of the whole policy's episodes."""
+    episodes: int = EPISODES
+    """Of the first look at a question."""
     original: Estimate = field(default_factory=Estimate)
     """What the whole policy returns, over all questions: what is to be kept is a share of it."""
     _reference: float | None = None
@@ -96,7 +102,7 @@ class PlayedGround:
     def left(self) -> float:
         """Share of the steps for growing that is left."""
         settings = self.evaluations.session.setup.config.settings
-        allowed = most_episodes(settings) * self.length
+        allowed = most_episodes(settings) * self.length * self.episodes / EPISODES
         return 1.0 - self.steps / allowed if allowed else 1.0
 
     def minimise(self, abstraction: Any, target: float, start: Array | None = None) -> Minimised:
@@ -104,21 +110,25 @@ class PlayedGround:
         self.asked += 1
         recipe = self._recipe(abstraction)
         blocks = self._blocks(recipe, abstraction)
-        many = EPISODES if self.length else FIRST
+        many = self.episodes if self.length else FIRST
         whole = play_together(self.evaluations, STAGE, [blocks.play(None, many)])[0]
         self.original = self.original.joined(whole.episodes.total_return)
-        self.length = self.length or float(whole.episodes.length.mean())
         original = self.original.mean
         wanted = target_return(target, original, self.reference)
+        if not self.length:
+            self.length = float(whole.episodes.length.mean())
+            self.episodes = _enough(whole.episodes.total_return, _TOLD * (original - wanted))
         known = np.unique(whole.visits.key)
         kept = known if start is None else np.unique(state_keys(canonical(start)))
         aim = Aim(wanted, max(len(known), 1), "both")
-        pace = Pace(EPISODES, 3 * EPISODES, TWINS)
+        pace = Pace(self.episodes, 3 * self.episodes, TWINS)
         blocks.keys = known
-        budget = _QUESTION * EPISODES * float(whole.episodes.length.mean())
+        budget = _QUESTION * self.episodes * float(whole.episodes.length.mean())
         work = minimise(blocks, kept, aim, pace, budget)
         way = play_together(self.evaluations, STAGE, [work])[0]
-        last = play_together(self.evaluations, STAGE, [blocks.play(way.last.kept, EPISODES)])[0]
+        last = play_together(self.evaluations, STAGE, [blocks.play(way.last.kept, self.episodes)])[
+            0
+        ]
         self.steps += blocks.steps
         gained = (way.last.return_mean - self.reference) / (original - self.reference)
         states = self.evaluations.states(whole.name, last.name)
@@ -175,6 +185,14 @@ class PlayedGround:
         found: list[FitSample] = []
         run_items(session.engine, [item], lambda _, answer: found.append(answer))
         return found[0]
+
+
+def _enough(returns: FloatArray, error: float) -> int:
+    """Return how many episodes a first look takes, so that three of them tell a mean so well."""
+    deviation = float(returns.std())
+    if deviation >= np.sqrt(3 * NOISY) * error:
+        return NOISY if deviation else EPISODES
+    return max(int((deviation / error) ** 2 / 3), EPISODES)
 
 
 def _told(way: Way, last: Played, states: States, share: float, sample: FitSample) -> Minimised:
