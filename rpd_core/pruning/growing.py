@@ -126,9 +126,8 @@ class PlayedGround:
         budget = _QUESTION * self.episodes * float(whole.episodes.length.mean())
         work = minimise(blocks, kept, aim, pace, budget)
         way = play_together(self.evaluations, STAGE, [work])[0]
-        last = play_together(self.evaluations, STAGE, [blocks.play(way.last.kept, self.episodes)])[
-            0
-        ]
+        again = blocks.play(way.last.kept, self.episodes)
+        last = play_together(self.evaluations, STAGE, [again])[0]
         self.steps += blocks.steps
         gained = (way.last.return_mean - self.reference) / (original - self.reference)
         states = self.evaluations.states(whole.name, last.name)
